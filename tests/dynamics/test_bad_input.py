@@ -144,8 +144,7 @@ def nothing_is_computed(monkeypatch):
     def no(*_):
         raise AssertionError("computed before the arguments were checked")
 
-    monkeypatch.setattr(batches, "form_of", no)
-    monkeypatch.setattr(batches, "view_of", no)
+    monkeypatch.setattr(batches, "samples_of", no)
     for kind in ("Flow", "TwoLayers", "Deep"):
         monkeypatch.setattr(flow, kind, no)
 

@@ -16,10 +16,10 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _releases as releases
+from biasfree.dynamics._objective import Form, loss_and_slope, physics_of, samples_of
 from biasfree.dynamics._params import params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics.descent import _gradient_descent as verb
-from biasfree.dynamics.field._objective import Form, loss_and_slope, physics_of, view_of
 
 SIZES = (16_384, 16_385, 20_001, 32_769)
 #: Each size is compiled anew: the first of those known to be wrong is tried in every test run.
@@ -62,11 +62,11 @@ def test_releases_known_to_be_wrong_are_refused(release, monkeypatch):
     assert f"!={release}" in (Path(__file__).parents[2] / "pyproject.toml").read_text()
 
 
-def problem(samples, sizes, loss, *, mirrored=False):
-    """`samples` Gaussian samples, or half as many and their mirror images, and weights of order one."""
+def problem(samples, sizes, loss):
+    """Gaussian samples, and weights of order one."""
     data = oracles.random_data(samples, 3, labels=loss == "logistic", seed=samples)
     network = bf.networks.gaussian(sizes, scale=2.0, leak=0.2, seed=1)
-    return network, bf.data.symmetrize(data) if mirrored else data
+    return network, data
 
 
 def assert_right(network, data, loss, value, slopes):
@@ -79,28 +79,25 @@ def assert_right(network, data, loss, value, slopes):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("sizes", "kind"), [(TWO, "samples"), (THREE, "samples"), (TWO, "pairs")])
+@pytest.mark.parametrize("sizes", [TWO, THREE])
 @pytest.mark.parametrize("samples", MARKED)
-def test_loss_and_slope_sample_by_sample(samples, sizes, kind, loss):
-    network, data = problem(samples, sizes, loss, mirrored=kind == "pairs")
-    form = Form(loss, kind, (True,) * network.depth)
+def test_loss_and_slope(samples, sizes, loss):
+    network, data = problem(samples, sizes, loss)
+    form = Form(loss, (True,) * network.depth)
     with float64():
-        view, physics = view_of(form, network, data), physics_of(network, 0.0)
+        view, physics = samples_of(network, data), physics_of(network, 0.0)
         value, slope = dense(form, params_of(network), view, physics)
     assert_right(network, data, loss, value, slope.weights)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(
-    ("sizes", "mirrored", "method"),
-    [(TWO, False, "steps"), (TWO, True, "steps"), (THREE, False, "steps"), (TWO, False, "events")],
-)
+@pytest.mark.parametrize(("sizes", "method"), [(TWO, "steps"), (THREE, "steps"), (TWO, "events")])
 @pytest.mark.parametrize("samples", SIZES)
-def test_one_step_of_descent_and_of_the_flow(samples, sizes, mirrored, method, loss):
+def test_one_step_of_descent_and_of_the_flow(samples, sizes, method, loss):
     """The same programs inside the compiled loops: descent moves by its step times the slope; the flow, in a
     time τ so short that the slope changes by about τ of itself, by τ times the slope."""
-    network, data = problem(samples, sizes, loss, mirrored=mirrored)
+    network, data = problem(samples, sizes, loss)
     run = bf.gradient_descent(network, data, step=1.0, steps=1, loss=loss)
     moved = [after[1] - after[0] for after in run.weights]
     assert_right(network, data, loss, run.loss[0], moved)

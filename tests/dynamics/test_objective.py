@@ -12,17 +12,16 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics._params import params_of
-from biasfree.dynamics._programs import float64
-from biasfree.dynamics.field import _objective as objective
-from biasfree.dynamics.field._objective import (
+from biasfree.dynamics import _objective as objective
+from biasfree.dynamics._objective import (
     Form,
     data_loss,
-    form_of,
     loss_and_slope,
     physics_of,
-    view_of,
+    samples_of,
 )
+from biasfree.dynamics._params import params_of
+from biasfree.dynamics._programs import float64
 
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
 SIZES = [(p, 18 - p) for p in range(1, 18)]
@@ -45,13 +44,11 @@ def both(form, params, view, physics):
     return data_loss(form, params, view, physics.leak), *loss_and_slope(form, params, view, physics)
 
 
-def evaluated(network, data, kind="samples", *, loss="square", l2=0.0, train=None):
+def evaluated(network, data, *, loss="square", l2=0.0, train=None):
     """The loss and the slopes of weights and biases, as the simulators evaluate them."""
-    form = Form(loss, kind, train or (True,) * network.depth)
+    form = Form(loss, train or (True,) * network.depth)
     with float64():
-        value, slope = compiled(
-            form, params_of(network), view_of(form, network, data), physics_of(network, l2)
-        )
+        value, slope = compiled(form, params_of(network), samples_of(network, data), physics_of(network, l2))
     return float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
 
 
@@ -91,10 +88,10 @@ def assert_slopes(found, expected, tolerance=ROUNDING):
 def sized(samples, width, loss):
     """A network, its data, their loss alone, with the slope, and the slopes."""
     network, data = case(samples, width, loss)
-    form = Form(loss, "samples", (True,) * network.depth)
+    form = Form(loss, (True,) * network.depth)
     with float64():
         alone, value, slope = both(
-            form, params_of(network), view_of(form, network, data), physics_of(network, 0.2)
+            form, params_of(network), samples_of(network, data), physics_of(network, 0.2)
         )
     return network, data, float(alone), float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
 
@@ -149,71 +146,26 @@ def test_slope_is_the_derivative(leak, l2, seed, depth, loss, biased):
     np.testing.assert_allclose(along, measured, rtol=0, atol=1e-7 * (1 + size))
 
 
-@settings(deadline=None, max_examples=25)
-@given(seed=integers(0, 2**31), leak=floats(0, 1), loss=sampled_from(["square", "logistic"]))
-def test_pairs_are_the_samples(seed, leak, loss):
-    data = bf.data.symmetrize(oracles.random_data(4, 3, labels=loss == "logistic", seed=seed))
-    network = bf.networks.gaussian((3, 5, 1), scale=2.0, leak=leak, seed=seed)
-    value, slopes = evaluated(network, data, "pairs", loss=loss, l2=0.1)
-    np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
-    assert_slopes(slopes, expected_slopes(network, data, loss, 0.1))
-
-
-@settings(deadline=None, max_examples=25)
-@given(seed=integers(0, 2**31), depth=sampled_from([1, 4]), outputs=sampled_from([1, 2]))
-def test_moments_are_the_samples(seed, depth, outputs):
-    data = oracles.random_data(7, 3, outputs=outputs, seed=seed)
-    network = bf.networks.gaussian((3, *(5,) * (depth - 1), outputs), scale=2.0, leak=1.0, seed=seed)
-    value, slopes = evaluated(network, data, "moments", l2=0.1)
-    # floor + quadratic form in place of a sum of squares: the same numbers, rounded in another order
-    np.testing.assert_allclose(value, oracles.loss(network, data), rtol=ROUNDING)
-    assert_slopes(slopes, expected_slopes(network, data, "square", 0.1))
-
-
-def test_the_loss_of_moments_is_accurate_at_the_least_squares_map():
-    """ΣWW − 2βW + ⟨y²⟩ would lose all digits where targets are fitted exactly."""
-    x = oracles.random_data(9, 3).x
-    data = bf.Dataset(x, x @ [1.0, -2.0, 3.0])
-    value, _ = evaluated(bf.Network(([[1.0, -2.0, 3.0]],), leak=1.0), data, "moments")
-    assert 0 <= value < 1e-28  # residuals of a few eps·|y|, squared
-    near, _ = evaluated(bf.Network(([[1.0, -2.0, 3.0 + 1e-9]],), leak=1.0), data, "moments")
-    # (1e-9)²Σ₃₃/2 with a gap rounded to eps·|w|/1e-9 = 1e-6 of itself
-    np.testing.assert_allclose(near, 1e-18 * data.sigma[2, 2] / 2, rtol=1e-5)
-
-
-#: The loss of a sample is the same code in every kind: the other two combinations are slow tests.
-@pytest.mark.parametrize(
-    ("kind", "loss"),
-    [
-        ("samples", "square"),
-        ("pairs", "logistic"),
-        pytest.param("samples", "logistic", marks=pytest.mark.slow),
-        pytest.param("pairs", "square", marks=pytest.mark.slow),
-    ],
-)
-def test_chunks_add_up(monkeypatch, kind, loss):
-    data = bf.data.symmetrize(oracles.random_data(7, 3, labels=loss == "logistic"))
-    network = bf.networks.gaussian((3, 5, 1), scale=2.0, leak=0.3, seed=2)
-    network = network if kind == "pairs" else oracles.with_biases(network)
-    rows = len(data) // (2 if kind == "pairs" else 1)
-    for elements, chunks in ((5 * rows - 1, 2), (15, -(-rows // 3))):
+@pytest.mark.parametrize("loss", ["square", pytest.param("logistic", marks=pytest.mark.slow)])
+def test_chunks_add_up(monkeypatch, loss):
+    data = oracles.random_data(14, 3, labels=loss == "logistic")
+    network = oracles.with_biases(bf.networks.gaussian((3, 5, 1), scale=2.0, leak=0.3, seed=2))
+    for elements, chunks in ((5 * len(data) - 1, 2), (15, -(-len(data) // 3))):
         monkeypatch.setattr(objective, "CHUNK_ELEMENTS", elements)
-        view = view_of(Form(loss, kind, (True, True)), network, data)
-        assert isinstance(view, objective.Samples)
-        assert len(view.x) >= chunks  # 5·rows elements in pieces of `elements`, the last one padded
-        assert view.x.shape[0] * view.x.shape[1] >= rows
-        value, slopes = evaluated(network, data, kind, loss=loss, l2=0.2)
+        samples = samples_of(network, data)
+        assert len(samples.x) >= chunks  # 5 elements per sample in pieces of `elements`, the last one padded
+        assert samples.x.shape[0] * samples.x.shape[1] >= len(data)
+        value, slopes = evaluated(network, data, loss=loss, l2=0.2)
         np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
         assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.25, 1.0])
-@pytest.mark.parametrize("kind", ["samples", "pairs"])
-def test_slope_at_an_exact_zero_is_the_leak(kind, leak):
-    """σ′(0) = α, as PyTorch has it, for w ⟂ x exactly and for w = 0; also at −0.0, which pairs see."""
+def test_slope_at_an_exact_zero_is_the_leak(leak):
+    """σ′(0) = α, as PyTorch has it, for w ⟂ x exactly and for w = 0; also at −0.0."""
     data = bf.data.symmetrize(bf.Dataset([[1.0, 0.0], [0.0, 2.0]], [1.0, 3.0]))
     network = bf.Network(([[0.0, 1.0], [-1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0, 3.0]]), leak=leak)
-    _, slopes = evaluated(network, data, kind)
+    _, slopes = evaluated(network, data)
     assert_slopes(slopes, expected_slopes(network, data, "square", 0.0))
     assert_slopes(slopes, torch_value_and_slopes(network, data, "square", 0.0)[1])
     # by hand: the force on the neuron at w = 0 is 3α⟨ex⟩
@@ -233,31 +185,10 @@ def test_layers_that_are_not_trained_have_no_slope(train):
         assert on or not slope.any()
 
 
-def test_the_cheapest_exact_form_is_chosen():
-    """Moments need a linear bias-free network, square loss and P ≥ D; pairs two layers on mirrored data."""
-    plain, mirrored = oracles.random_data(6, 3), bf.data.odd_sine(n=3, d=3)
-    few = oracles.random_data(2, 3)
-    relu, linear = (bf.networks.gaussian((3, 4, 1), scale=1.0, leak=a) for a in (0.0, 1.0))
-    deep = bf.networks.gaussian((3, 4, 4, 1), scale=1.0)
-
-    def kind(networks, datasets, loss="square"):
-        return form_of(networks, datasets, loss, (True,) * networks[0].depth).kind
-
-    assert kind([linear], [plain]) == "moments"
-    assert kind([linear], [few]) == "samples"
-    assert kind([linear], [plain], "logistic") == "samples"
-    assert kind([oracles.with_biases(linear)], [plain]) == "samples"
-    assert kind([relu], [mirrored]) == kind([linear], [mirrored], "logistic") == "pairs"
-    assert kind([oracles.with_biases(relu)], [mirrored]) == kind([deep], [mirrored]) == "samples"
-    assert kind([relu, linear], [mirrored, mirrored]) == "pairs"
-    assert kind([relu, relu], [mirrored, plain]) == "samples"
-    assert kind([linear, linear], [plain, mirrored]) == "moments"
-
-
 def test_samples_at_the_origin_count_in_the_mean_only():
     """(0, 0) is its own mirror image: no slope, no loss, but 1/P of the samples."""
     data = bf.data.symmetrize(bf.Dataset([[1.0, 2.0], [0.0, 0.0]], [1.0, 0.0]))
     network = bf.networks.gaussian((2, 3, 1), scale=1.0, seed=3)
-    value, slopes = evaluated(network, data, form_of([network], [data], "square", (True, True)).kind)
+    value, slopes = evaluated(network, data)
     np.testing.assert_allclose(value, oracles.loss(network, data), rtol=ROUNDING)
     assert_slopes(slopes, expected_slopes(network, data, "square", 0.0))

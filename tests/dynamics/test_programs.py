@@ -14,10 +14,10 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _programs as programs
+from biasfree.dynamics._objective import Form, physics_of, samples_of
 from biasfree.dynamics._params import params_of
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics.descent._loop import take_steps
-from biasfree.dynamics.field._objective import Form, physics_of, view_of
 from biasfree.dynamics.flow._rk4 import given_steps
 
 
@@ -87,9 +87,9 @@ print(sum(1 for _ in open("/proc/self/maps")) - early)
 def test_compiled_programs_hold_no_host_callback():
     """With one, they would never be cached."""
     network, data = bf.networks.gaussian((3, 8, 1), scale=1.0, seed=1), oracles.random_data(30, 3, seed=1)
-    form = Form("square", "samples", (True, True))
+    form = Form("square", (True, True))
     with float64():
-        given = (view_of(form, network, data), physics_of(network, 0.0))
+        given = (samples_of(network, data), physics_of(network, 0.0))
         params = params_of(network)
         states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, given[1]))
         text = take_steps.lower(

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import jax
 import numpy as np
 
+from biasfree.dynamics._objective import (
+    Form,
+    Physics,
+    Samples,
+    physics_of,
+    samples_of,
+)
 from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import float64
@@ -16,15 +23,6 @@ from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Settings, divergence
 from biasfree.dynamics.descent._loop import LoopState, losses, take_steps
 from biasfree.dynamics.descent._run import LowestLoss, Run
-from biasfree.dynamics.field._objective import (
-    Form,
-    Moments,
-    Physics,
-    Samples,
-    form_of,
-    physics_of,
-    view_of,
-)
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int
@@ -40,7 +38,7 @@ BURST = 16
 def batches_of(settings: Settings, runs: list[Run], *, alone: bool) -> list[Batch]:
     """The runs in batches; each of its own if `alone`, as runs that stop at levels are."""
     problem = settings.problem
-    form = form_of(problem.networks, problem.datasets, problem.loss, problem.train)
+    form = Form(problem.loss, problem.train)
     size = 1 if alone else batch_size(problem)
     return [Batch(settings, form, runs[first : first + size], size) for first in range(0, len(runs), size)]
 
@@ -59,7 +57,7 @@ class Batch(Calls):
     states: Params  #: of all runs, with a leading axis for them
     first: Params
     physics: Physics
-    view: Samples | Moments  #: with a leading axis for the runs, unless `shared`
+    view: Samples  #: with a leading axis for the runs, unless `shared`
     shared: bool
 
     def __init__(self, settings: Settings, form: Form, runs: list[Run], size: int):
@@ -76,7 +74,7 @@ class Batch(Calls):
 
     def _begin(self, saves: int) -> None:
         """Put the states and the data on the device, and record the initial states."""
-        form, runs, l2 = self.form, self.runs, self.settings.problem.l2
+        runs, l2 = self.runs, self.settings.problem.l2
         if self.size > MANY_RUNS:
             self.slots = min(self.slots, 2 ** (saves - 1).bit_length())
         padded = runs + [runs[-1]] * (self.size - len(runs))  # a batch that is not full would compile anew
@@ -84,9 +82,9 @@ class Batch(Calls):
         self.physics = jax.device_put(_stack([physics_of(run.network, l2) for run in padded]))
         self.shared = len({id(run.data) for run in runs}) == 1
         if self.shared:
-            self.view = jax.device_put(view_of(form, runs[0].network, runs[0].data))
+            self.view = jax.device_put(samples_of(runs[0].network, runs[0].data))
         else:
-            self.view = jax.device_put(_stack([view_of(form, run.network, run.data) for run in padded]))
+            self.view = jax.device_put(_stack([samples_of(run.network, run.data) for run in padded]))
         self._keep(np.array([0]), jax.tree.map(self._repeated, self.states), np.array([0]))
 
     def _repeated(self, state: Float[Array, "runs ..."]) -> Float[np.ndarray, "runs slots ..."]:

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from biasfree.dynamics._objective import Form, Params, Physics, data_loss, loss_and_slope, penalty
 from biasfree.dynamics._programs import compiled
-from biasfree.dynamics.field._objective import Form, Params, Physics, data_loss, loss_and_slope, penalty
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int

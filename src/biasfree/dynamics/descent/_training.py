@@ -11,6 +11,15 @@ import numpy as np
 import optax
 from jax import lax
 
+from biasfree.dynamics._objective import (
+    Form,
+    Physics,
+    Samples,
+    data_loss,
+    loss_and_slope,
+    physics_of,
+    samples_of,
+)
 from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import compiled, float64
@@ -18,15 +27,6 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.descent._calls import DivergenceError
 from biasfree.dynamics.descent._minibatches import Batches
-from biasfree.dynamics.field._objective import (
-    Form,
-    Physics,
-    Samples,
-    data_loss,
-    loss_and_slope,
-    physics_of,
-    view_of,
-)
 from biasfree.trajectory import Stats, Trajectory
 
 #: The most steps of a compiled call, for which the indices of all batches are made beforehand.
@@ -79,12 +79,12 @@ class _Runs:
     def __init__(
         self, problem: Problem, optimizer: Any, batches: Batches, save: Any, levels: Sequence[float]
     ):
-        self._form = Form(problem.loss, "samples", problem.train)
+        self._form = Form(problem.loss, problem.train)
         self._optimizer, self._batches = optimizer, batches
         networks, datasets = problem.networks, problem.datasets
         self._params = _stacked([params_of(one) for one in networks])
         self._physics = _stacked([physics_of(one, problem.l2) for one in networks])
-        self._views = _stacked([view_of(self._form, *pair) for pair in zip(networks, datasets, strict=True)])
+        self._views = _stacked([samples_of(*pair) for pair in zip(networks, datasets, strict=True)])
         self._x = np.stack([data.x for data in datasets])
         self._y = np.stack([data.targets for data in datasets])
         self._state = jax.vmap(optimizer.init)(jax.tree.map(jnp.asarray, self._params))

@@ -8,12 +8,11 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
+from biasfree.dynamics._objective import Form, physics_of, samples_of
 from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._layers import with_hidden
-from biasfree.dynamics.field._objective import form_of, physics_of, view_of
 from biasfree.dynamics.flow._flow import Limits
 from biasfree.dynamics.flow._halving import StepFlow
 from biasfree.dynamics.flow._initial import (
@@ -38,10 +37,10 @@ def flow_by_steps(
 ) -> Trajectory:
     """The flow of one network; `strict` raises where `limits` cannot be met, else a warning says so."""
     network, data = problem.networks[i], problem.datasets[i]
-    form = form_of((network,), (data,), problem.loss, problem.train)
+    form = Form(problem.loss, problem.train)
     with float64():
         params, branch_times = _start(problem, i)
-        given = jax.device_put(view_of(form, network, data)), physics_of(network, problem.l2)
+        given = jax.device_put(samples_of(network, data)), physics_of(network, problem.l2)
         flow = StepFlow(form, params, *given, limits, strict=strict)
         recorder, outcome = flow.follow(ts, params_of(network), recorder_of)
     stats = Stats(
@@ -71,4 +70,8 @@ def _start(problem: Problem, i: int) -> tuple[Params, tuple[float, ...]]:
     drifts = network.biases is not None and problem.l2 > 0
     decisions = Decisions(first_layer_hyperplanes(network, data), drifts=drifts)
     begun = initial_state(problem, i, decisions)
-    return with_hidden(params, begun.hidden), tuple(decisions.branch_times)
+    first, second = begun.hidden, params.weights[1]
+    if params.biases:  # the last column
+        biases = first[:, -1], params.biases[1]
+        return Params((first[:, :-1], second), biases), tuple(decisions.branch_times)
+    return Params((first, second)), tuple(decisions.branch_times)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.dynamics._levels import NO_LEVEL
+from biasfree.dynamics._objective import Form, Params, Physics, Samples
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.field._objective import Form, Moments, Params, Physics, Samples
 from biasfree.dynamics.flow._driver import LEVEL_REACHED
 from biasfree.dynamics.flow._flow import Limits, UnfinishedError
 from biasfree.dynamics.flow._rk4 import (
@@ -59,7 +59,7 @@ class StepFlow:
         self,
         form: Form,
         params: Params,
-        view: Samples | Moments,
+        view: Samples,
         physics: Physics,
         limits: Limits,
         *,
