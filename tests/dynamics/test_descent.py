@@ -15,7 +15,7 @@ from biasfree.dynamics import DivergenceError
 from biasfree.dynamics.descent import _batches as batches
 from biasfree.dynamics.descent import _calls as calls
 from biasfree.dynamics.descent import _gradient_descent as verb
-from biasfree.dynamics.descent._loop import take_steps
+from biasfree.dynamics.descent._batches import take_steps
 
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])

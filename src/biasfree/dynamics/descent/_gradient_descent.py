@@ -13,9 +13,8 @@ from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._releases import on_accelerator
-from biasfree.dynamics.descent._calls import Calls, Settings, descend_all
+from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun
-from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.population._descent import population_descent
 from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network

@@ -9,7 +9,7 @@ import numpy as np
 
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._problem import Problem
-from biasfree.dynamics.descent._calls import Calls, Settings, divergence
+from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence
 from biasfree.dynamics.descent._native_loop import (
     Ended,
     Layers,
@@ -18,7 +18,6 @@ from biasfree.dynamics.descent._native_loop import (
     take_steps,
 )
 from biasfree.dynamics.descent._rows import SampleRows
-from biasfree.dynamics.descent._run import LowestLoss, Run
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
