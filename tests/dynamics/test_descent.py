@@ -206,7 +206,7 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
     """Batches of four, of which the last is not full; the same bits in any number of threads."""
-    monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
+    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
     monkeypatch.setattr(calls, "allowed", lambda: threads)
     data = oracles.random_data(8, 3, seed=0)
     networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
@@ -225,8 +225,7 @@ def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
 def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
     monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    for module in (batches, verb):
-        monkeypatch.setattr(module, "on_accelerator", lambda: True)
+    monkeypatch.setattr(verb, "on_accelerator", lambda: True)
     monkeypatch.setattr(batches, "BURST", 4)
     data, networks = oracles.random_data(8, 3, seed=0), []
     for seed in range(70):
@@ -240,7 +239,7 @@ def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(batches, "CPU_ELEMENTS", 4 * 8 * 5)
+    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
     monkeypatch.setattr(calls, "allowed", lambda: 2)
     data = oracles.random_data(8, 3, seed=0)
     networks = [

@@ -25,15 +25,14 @@ from biasfree.dynamics._params import Params, params_of
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics._recorder import BLOCK_ELEMENTS
-from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Bool, Float, Int
 
 
-#: Activations that the runs of a batch may hold: those that fit a core's cache, or an accelerator's memory.
-CPU_ELEMENTS, ACCELERATOR_ELEMENTS = 2**14, 2**27
+#: Activations that the runs of a batch may hold: those that fit an accelerator's memory.
+BATCH_ELEMENTS = 2**27
 #: Runs per batch above which unused slots for saved states cost more than another compilation.
 MANY_RUNS = 64
 #: Steps that an accelerator takes between two checks whether to go on, for which it has to wait.
@@ -55,18 +54,17 @@ class LoopState(NamedTuple):
     reached: Bool[Array, ""]
 
 
-@compiled("form", "shared", "burst")
+@compiled("form", "shared")
 def take_steps(
-    form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool, burst: int = 1
+    form: Form, states: Params, stops, views, physics: Physics, step, level, *, shared: bool
 ) -> tuple[LoopState, Params, Int[Array, "slots"]]:
     """Take stops[0] steps, then steps up to stops[1], …; returns the state at the end, the weights at every
     stop, and the steps done there: fewer if a run alone in its batch has stopped.
 
     `states` and `physics` have a leading axis for the runs, and so have `views` unless `shared` by all. A
-    batch takes `burst` steps between two checks of whether to continue: an accelerator has to wait for each.
+    batch takes BURST steps between two checks of whether to continue: an accelerator has to wait for each.
     """
     alone = states.weights[0].shape[0] == 1  # products with a batch axis of one are slow
-    burst = 1 if alone else burst
     if alone:
         states, physics = jax.tree.map(lambda a: a[0], (states, physics))
         views = views if shared else jax.tree.map(lambda a: a[0], views)
@@ -89,13 +87,13 @@ def take_steps(
         )
 
     def to_stop(position: LoopState, stop):
-        if burst > 1:
-            position = lax.while_loop(lambda p: p.steps + burst <= stop, many_steps, position)
+        if not alone:
+            position = lax.while_loop(lambda p: p.steps + BURST <= stop, many_steps, position)
         position = lax.while_loop(lambda p: (p.steps < stop) & ~p.reached, one_step, position)
         return position, (position.params, position.steps)
 
     def many_steps(p: LoopState) -> LoopState:
-        return lax.fori_loop(0, burst, lambda _, p: one_step(p), p)
+        return lax.fori_loop(0, BURST, lambda _, p: one_step(p), p)
 
     begin = jnp.zeros(states.weights[0].shape[:-2])
     zero, none = jnp.zeros_like(begin, jnp.int64), jnp.full_like(begin, -1, jnp.int64)
@@ -141,7 +139,7 @@ def batch_size(problem: Problem) -> int:
     """The number of runs per batch: a power of two, so that few sizes are compiled."""
     network, count = problem.networks[0], len(problem.networks)
     elements = len(problem.datasets[0]) * max(network.sizes[1:])
-    most = max(1, (ACCELERATOR_ELEMENTS if on_accelerator() else CPU_ELEMENTS) // elements)
+    most = max(1, BATCH_ELEMENTS // elements)
     return min(2 ** (most.bit_length() - 1), 2 ** (count - 1).bit_length())
 
 
@@ -187,8 +185,7 @@ class Batch(Calls):
     def _take_steps(self, states: Params, stops: np.ndarray) -> tuple[LoopState, Params, Int[Array, "slots"]]:
         level = self.runs[0].recorder.levels.next  # runs with levels are alone in their batch
         given = (_padded(stops, self.slots), self.view, self.physics, self.settings.step, level)
-        burst = BURST if on_accelerator() else 1
-        return take_steps(self.form, states, *given, shared=self.shared, burst=burst)
+        return take_steps(self.form, states, *given, shared=self.shared)
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         before = self.states
