@@ -6,14 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import biasfree as bf
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from biasfree.arrays import Float
 
 
 class Verdict(StrEnum):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, Int, row_norms
 from biasfree.networks import Network
 from biasfree.threads import load
 from biasfree.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import compressed, real
+from biasfree.arrays import Float, compressed, real
 from biasfree.data import Dataset, Population
 from biasfree.diagnostics import _infinite_data as infinite
 from biasfree.networks import Network
@@ -26,7 +26,6 @@ from biasfree.theory import (
 from biasfree.theory.hypotheses import LABELS
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 Model = Network | Callable[[Any], Any]

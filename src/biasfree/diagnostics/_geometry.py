@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Bool, Float, row_norms
 from biasfree.data import Dataset
 from biasfree.diagnostics._function import samples
 from biasfree.networks import Network
 from biasfree.ties import EPS
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import generator, row_norms, whole
+from biasfree.arrays import Float, Int, generator, row_norms, whole
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.theory import half_space_defect, random_subset, worst_half_spaces
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 _ROUNDING = 1e-12
 _STEPS = 12

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import as_array
+from biasfree.arrays import Float, as_array
 from biasfree.diagnostics._hooks import Call, first_tensor
 from biasfree.ties import EPS
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Samples more than independent inputs that an estimate of N needs: its relative error is then √(2/10), 45 %.
 SPARE = 10

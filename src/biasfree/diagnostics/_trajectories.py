@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative
+from biasfree.arrays import Float, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.diagnostics._function import Model, outputs
 from biasfree.diagnostics._weights import conserved
@@ -17,9 +16,6 @@ from biasfree.theory import least_squares_fit
 from biasfree.theory.hypotheses import LABELS
 from biasfree.threads import load
 from biasfree.trajectory import MapTrajectory, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _FALL = 0.02  # the band of the loss, as a share of its total drop
 _FINE = 10  # levels per band

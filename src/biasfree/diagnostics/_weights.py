@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import non_negative, positive, real, row_norms
+from biasfree.arrays import Float, Int, non_negative, positive, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory import RankOne
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
     from numpy.typing import ArrayLike
 
 _ROUNDING = 1e-12  # of the largest entry of a Gram matrix

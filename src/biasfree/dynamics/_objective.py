@@ -16,14 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics._params import Params
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
 #: Elements of the largest hidden activation held at once (2 MB in float64, about a cache).

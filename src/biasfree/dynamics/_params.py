@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from biasfree.arrays import Float
 from biasfree.networks import Network
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
-
     Array = Any  # NumPy's on the way in, JAX's inside a compiled program
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics._params import Params
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory, stacked
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 #: The largest number of states that a compiled call returns, and of numbers in all of them (256 MB).

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
+from biasfree.arrays import Float
 
 
 def turns(before: Float[np.ndarray, "*_ D"], after: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_"]:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.diagnostics import even_fraction, nonlinear_share, plateaus, structure_distance
 from biasfree.lab._words import verdict
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Directions in which the function is sent, and in which the boundary is searched.
 ANGLES = 180

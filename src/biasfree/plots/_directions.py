@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.plots._networks import leading, neuron_signs
 from biasfree.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 

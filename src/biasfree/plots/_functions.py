@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import positive, real, whole
+from biasfree.arrays import Float, positive, real, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network, function_of, is_module
 from biasfree.plots._networks import signed_colors
 from biasfree.theory import even_part, odd_part
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
     from matplotlib.image import AxesImage

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
+from biasfree.arrays import Float, Int
 from biasfree.networks import Network
 from biasfree.theory import DeepParts
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from matplotlib.lines import Line2D

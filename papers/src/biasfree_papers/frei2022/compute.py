@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 from biasfree import data as tasks
 from biasfree import diagnostics, networks
-from biasfree.arrays import positive
+from biasfree.arrays import Float, positive
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.sweeps import tabulate
@@ -20,10 +20,6 @@ from biasfree.theory.hypotheses import LABELS, SETTING, check
 from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several, several_whole
 from biasfree_papers.shared.fixed_patterns import final_patterns, gated_max_margin
 from biasfree_papers.shared.sign_blocks import check_dimensions, descended, doubling, shrunk
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
 
 _EXPONENT = 0.26  # of the separation d^0.26 of the means, rebuilt
 _POINTS = 1000  # random points in the span

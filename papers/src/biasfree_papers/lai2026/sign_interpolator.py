@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import representable, row_norms
+from biasfree.arrays import Float, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import Hypothesis
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _DEPENDENT = 1e-6  # singular values of unit inputs below it count as zero: rounding would decide the fit
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree_papers.nacson2023.planar_cones import Cones, unit
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 _SEEN = 1e-12  # of the largest σ(u·x_i)
 _GAP = 1e-7  # of the value, to the optimum

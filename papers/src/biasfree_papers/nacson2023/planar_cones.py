@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Bool, Float
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _ONE_LINE = 1e-12  # radians between two samples that count as on one line through the origin
 _GRID = 5760  # directions on which multipliers are computed; the bound that they prove is exact

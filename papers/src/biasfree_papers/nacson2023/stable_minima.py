@@ -10,20 +10,15 @@ S the sum of the samples on which w is active. `flattest` minimizes the largest 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import positive, representable, row_norms
+from biasfree.arrays import Float, positive, representable, row_norms
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check
 from biasfree_papers.nacson2023.flattest import flattest
 from biasfree_papers.nacson2023.planar_cones import Cones
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _MOST = 32  # samples: the semidefinite program has P²/2 unknowns, and takes half a minute at 32
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, real
+from biasfree.arrays import Float, increasing_times, positive, real
 from biasfree.data import Dataset
 from biasfree.losses import Loss, loss_named
 from biasfree.networks import Network
@@ -16,7 +16,6 @@ from biasfree.theory.parts import integrated, linear_loss, negative_gradient
 from biasfree.trajectory import Factored, Stats, Trajectory
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 _ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import representable, row_norms
+from biasfree.arrays import Bool, Float, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.parts import on_hyperplanes
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 
 @dataclass(frozen=True, eq=False)

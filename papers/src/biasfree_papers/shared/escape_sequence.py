@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import representable, row_norms
+from biasfree.arrays import Bool, Float, Int, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check
 from biasfree.theory.parts import on_hyperplanes
 from biasfree_papers.shared.early_growth import Growth, grown
 from biasfree_papers.shared.orthogonal_inputs import DOMINATED, ORTHOGONAL_INPUTS, SMALL, two_layers
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree import AssumptionError
-from biasfree.arrays import real, representable, row_norms
+from biasfree.arrays import Bool, Float, real, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory import activation_patterns, max_margin
@@ -22,7 +22,6 @@ from biasfree.theory.hypotheses import KINKS, LABELS, SETTING, Hypothesis, check
 from biasfree_papers.shared.orthogonal_inputs import ORTHOGONAL_INPUTS
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
     from numpy.typing import ArrayLike
 
 ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)

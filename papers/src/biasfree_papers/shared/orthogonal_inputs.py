@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from biasfree.arrays import representable, row_norms
+from biasfree.arrays import Float, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.diagnostics import largest_cosine
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check, check_sizes
 from biasfree_papers.shared.early_growth import grown
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[np.ndarray, "D"]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import diagnostics, theory
-from biasfree.arrays import increasing_times, positive, representable, row_norms
+from biasfree.arrays import Float, increasing_times, positive, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.theory import activation_patterns
@@ -17,7 +17,6 @@ from biasfree.trajectory import Trajectory
 from biasfree_papers.shared.fixed_patterns import ASSUMES_PATTERNS, FIXED_PATTERNS
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from numpy.typing import ArrayLike
 _LARGE = 600.0  # beyond it e^z may overflow, and z + e^z is e^z to rounding
 

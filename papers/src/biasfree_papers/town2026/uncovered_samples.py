@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import representable, whole
+from biasfree.arrays import Bool, Float, representable, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, check
 from biasfree.theory.parts import on_hyperplanes
 from biasfree_papers.shared.escape_sequence import INACTIVE_STAYS, activation_drift
 from biasfree_papers.shared.orthogonal_inputs import DOMINATED, ORTHOGONAL_INPUTS, two_layers
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 
 def uncovered_samples(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:

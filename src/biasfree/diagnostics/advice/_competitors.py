@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import squared_distances
+from biasfree.arrays import Float, Int, squared_distances
 from biasfree.diagnostics._mirror_test import sample_lines
 from biasfree.diagnostics.advice._task import Difference, Score, Task
 from biasfree.threads import load
 from biasfree.ties import first_least, settled
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 FEWEST = 20  # pairs {x, −x} of samples below which no comparison is made
 _FOLDS = 5

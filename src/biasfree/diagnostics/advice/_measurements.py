@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from biasfree.arrays import compressed
+from biasfree.arrays import Float, compressed
 from biasfree.data import Dataset
 from biasfree.diagnostics._function import homogeneity_defect, outputs, unexplained
 from biasfree.diagnostics._mirror_test import Symmetry
@@ -23,9 +23,6 @@ from biasfree.diagnostics.advice._task import Difference, Reading, Score, Task, 
 from biasfree.networks import Network
 from biasfree.theory import Coverage, coverage
 from biasfree.ties import side
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 PROBES = 1000  # random inputs, besides their mirror images, on which a model without data is measured
 COVERED = 500  # samples on which the hypotheses of the theory are measured

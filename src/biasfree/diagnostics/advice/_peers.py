@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.diagnostics._mirror_test import sample_lines
 from biasfree.diagnostics.advice._competitors import folds
 from biasfree.diagnostics.advice._task import Score, Task
 from biasfree.threads import load
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
-
     from biasfree.networks import Network
 
 _WIDTH = 64  # hidden neurons where the model's shape is not known

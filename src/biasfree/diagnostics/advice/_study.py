@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Bool, Float
 from biasfree.data import Dataset, mirror_pairs
 from biasfree.diagnostics._mirror_test import Symmetry, mirror_inputs, sample_lines, symmetry
 from biasfree.theory import half_space_defect
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 STUDIED = 2000  # samples of the study
 TESTED = 1000  # samples of the test of symmetry, in more than two dimensions

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import as_array, real
+from biasfree.arrays import Float, as_array, real
 from biasfree.data import Dataset
 from biasfree.diagnostics.advice._samples import Samples
 from biasfree.diagnostics.advice._task import Reading, Task, task_of
 from biasfree.networks import Network, function_of, is_module, network_of
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
     from numpy.typing import ArrayLike
 
 _NUMBERS = 2**20  # numbers per call of a function

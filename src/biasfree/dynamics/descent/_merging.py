@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Bool, Float, Int
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._turns import lengths, turns
 from biasfree.dynamics.flow.events._cones import TINY, Cones, cones_of, directions_of
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
 
 #: Samples per input from which on those of a pattern are merged.
 CROWD = 2

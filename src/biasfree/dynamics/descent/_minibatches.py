@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biasfree.arrays import generator, whole
+from biasfree.arrays import Int, generator, whole
 from biasfree.data import Dataset, mirror_pairs
-
-if TYPE_CHECKING:
-    from jaxtyping import Int
 
 
 @dataclass

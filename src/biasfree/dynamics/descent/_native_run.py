@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.dynamics._params import Params
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence
@@ -19,9 +19,6 @@ from biasfree.dynamics.descent._native_loop import (
 )
 from biasfree.dynamics.descent._rows import SampleRows
 from biasfree.networks import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Steps between two attempts to merge samples: at least, and at most.
 PATIENCE = 16, 512

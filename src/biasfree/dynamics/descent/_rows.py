@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics._turns import lengths
 from biasfree.dynamics.descent._merging import Level, Merging
 from biasfree.dynamics.descent._native_loop import Inputs, Merged
 from biasfree.networks import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Activations of a chunk of samples: what is read again of them stays in a core's cache.
 CHUNK = 2**16

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.threads import load
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 #: Trained parameters up to which the full Hessian is computed: half a second, and exact.
 DENSE = 1000

@@ -10,11 +10,11 @@ NumPy: nothing is compiled.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.arrays import row_norms
+from biasfree.arrays import Float, Int, row_norms
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
@@ -23,9 +23,6 @@ from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.losses import loss_named
 from biasfree.networks import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 #: Distance, relative to its weights, by which a neuron that leaves a kink is moved beyond it for the flow by
 #: steps: well above the rounding of w·x, below any error that steps can reach across a kink.

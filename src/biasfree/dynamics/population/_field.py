@@ -7,16 +7,14 @@ L = ½|Δ|² + ½E[f_e − y_e]² + const., Δ = L_Σᵀ(w* − c·W₁ᵀa), wh
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.networks import Network
 from biasfree.trajectory import Factored, Trajectory
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 
 class Slope(NamedTuple):

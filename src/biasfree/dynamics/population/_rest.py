@@ -7,15 +7,11 @@ reaches w = 0 in finite time if φ < 0, rests there while φ ≤ 0 in all direct
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from biasfree.arrays import Bool, Float
 from biasfree.data import AbsoluteProducts, Polar
 from biasfree.dynamics.population._field import PopulationField
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
 
 _ASCENTS = 8  # from every direction that is tried
 _ROUNDING = 1e-12  # of the largest rate: a smaller one is zero

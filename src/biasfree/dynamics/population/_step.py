@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.integrate import DOP853
 
+from biasfree.arrays import Float
 from biasfree.dynamics.population._field import PopulationField, Slope
-
-if TYPE_CHECKING:
-    from jaxtyping import Float
 
 _STAGES = len(DOP853.B)
 _INTERPOLATED = DOP853.D.shape[1]  # stages of the interpolation

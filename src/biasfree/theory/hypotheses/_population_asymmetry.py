@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Float
 from biasfree.data import AbsoluteProducts, Polar, Population
 from biasfree.theory.parts._moments import mean_square, trace
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native import _policy as policy
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 TINY = float(np.finfo(float).tiny)
 

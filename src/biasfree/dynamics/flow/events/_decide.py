@@ -20,16 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import CROSS, SLIDE, at_hyperplane
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11

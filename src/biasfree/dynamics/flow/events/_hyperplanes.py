@@ -10,17 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native import _policy as policy
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 #: Directions closer than this are equal: far above the rounding of a unit vector, far below any data.
 SAME_DIRECTION = 1e-12

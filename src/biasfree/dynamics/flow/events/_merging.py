@@ -12,10 +12,11 @@ less than the least |q·ζ_u|/|q| of the pattern.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics._turns import lengths, turns
 from biasfree.dynamics.flow._flow import Flow
 from biasfree.dynamics.flow.events._event import Log
@@ -33,9 +34,6 @@ from biasfree.dynamics.flow.native._layout import (
     workspace_for,
 )
 from biasfree.dynamics.flow.native._search import examine
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.events._cones import (
     TINY,
     Cones,
@@ -18,9 +19,6 @@ from biasfree.dynamics.flow.events._cones import (
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._buffers import Groups
 from biasfree.dynamics.flow.native._layout import Rays, joined, merged, part_of
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 class Around(NamedTuple):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native._layout import Rays
 from biasfree.dynamics.flow.native._policy import COLUMNS, ROWS
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 class Groups(NamedTuple):

@@ -9,16 +9,14 @@ outer product back ⊗ act, so that Gram matrices of gradients are cheap.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import slope
 from biasfree.dynamics.flow.native._vectors import fill
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 
 class Constraints(NamedTuple):

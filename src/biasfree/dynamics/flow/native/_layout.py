@@ -12,19 +12,17 @@ its own.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Bool, Float, Int
 from biasfree.data import Dataset
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._policy import FEW_SLIDES
 from biasfree.dynamics.flow.native._triangles import triangles_of
 from biasfree.networks import Network
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
 
 #: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
 ROUNDING = 1e-13

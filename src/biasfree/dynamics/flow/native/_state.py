@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._policy import COLUMNS
 from biasfree.dynamics.flow.native._vectors import combination
-
-if TYPE_CHECKING:
-    from jaxtyping import Float, Int
 
 #: Evaluations of a step.
 STAGES = 7
