@@ -17,7 +17,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import _releases as releases
 from biasfree.dynamics._objective import Form, loss_and_slope, physics_of, samples_of
-from biasfree.dynamics._params import params_of
+from biasfree.dynamics._problem import params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics.descent import _gradient_descent as verb
 

@@ -9,7 +9,7 @@ from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics._params import params_of
+from biasfree.dynamics._problem import params_of
 from biasfree.dynamics.descent import _merging as merging
 from biasfree.dynamics.descent import _rows as rows
 from biasfree.dynamics.descent._merging import Merging

@@ -11,7 +11,7 @@ from numba.core.event import install_recorder
 import biasfree as bf
 import oracles
 from biasfree.dynamics import UnfinishedError
-from biasfree.dynamics._params import params_of
+from biasfree.dynamics._problem import params_of
 from biasfree.dynamics._recorder import Recorder
 from event_runs import CUBE, LONG, SHORT, SIX, descent_distances, events_run, small, wide
 

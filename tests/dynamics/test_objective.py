@@ -20,7 +20,7 @@ from biasfree.dynamics._objective import (
     physics_of,
     samples_of,
 )
-from biasfree.dynamics._params import params_of
+from biasfree.dynamics._problem import params_of
 from biasfree.dynamics._programs import float64
 
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.

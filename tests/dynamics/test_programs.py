@@ -15,7 +15,7 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import _programs as programs
 from biasfree.dynamics._objective import Form, physics_of, samples_of
-from biasfree.dynamics._params import params_of
+from biasfree.dynamics._problem import params_of
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics.descent._batches import take_steps
 from biasfree.dynamics.flow._rk4 import given_steps

@@ -18,7 +18,7 @@ from jax import lax
 
 from biasfree.arrays import Float
 from biasfree.data import Dataset
-from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Params
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 

@@ -1,18 +1,34 @@
-"""Arguments that all simulators share, checked before any computation."""
+"""Weights as simulators take them, and the arguments that all simulators share, checked beforehand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from biasfree.arrays import non_negative
+from biasfree.arrays import Float, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    Array = Any  # NumPy's on the way in, JAX's inside a compiled program
+
+
+class Params(NamedTuple):
+    """The weights of a network as arrays; `biases` is empty for a bias-free network."""
+
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, "_"], ...] = ()
+
+
+def params_of(network: Network) -> Params:
+    """The weights of a network as the compiled programs take them."""
+    return Params(network.weights, network.biases or ())
+
 
 Item = TypeVar("Item")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.arrays import Float
 from biasfree.dynamics._levels import Levels
-from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Params
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory, stacked
 

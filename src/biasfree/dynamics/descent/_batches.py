@@ -21,8 +21,7 @@ from biasfree.dynamics._objective import (
     physics_of,
     samples_of,
 )
-from biasfree.dynamics._params import Params, params_of
-from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics._recorder import BLOCK_ELEMENTS
 from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biasfree.arrays import Bool, Float, Int
-from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Params
 from biasfree.dynamics._turns import lengths, turns
 from biasfree.dynamics.flow.events._cones import TINY, Cones, cones_of, directions_of
 

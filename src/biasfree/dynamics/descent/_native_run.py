@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from biasfree.arrays import Float
-from biasfree.dynamics._params import Params
-from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._problem import Params, Problem
 from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence
 from biasfree.dynamics.descent._native_loop import (
     Ended,

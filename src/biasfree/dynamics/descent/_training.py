@@ -20,8 +20,7 @@ from biasfree.dynamics._objective import (
     physics_of,
     samples_of,
 )
-from biasfree.dynamics._params import Params, params_of
-from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder

@@ -17,8 +17,7 @@ import numpy as np
 
 from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._objective import Form, Physics, Samples, physics_of, samples_of
-from biasfree.dynamics._params import Params, params_of
-from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.dynamics._params import Params
+from biasfree.dynamics._problem import Params
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._flow import Limits, UnfinishedError
