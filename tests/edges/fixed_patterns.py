@@ -68,7 +68,7 @@ def ratio(w):
 
 
 def stepped(case):
-    w = case.network.weights[0]
+    w = case.rng.normal(size=case.network.weights[0].shape)
     move = case.rng.choice([1e-9, 0.5, 1.0, 1e9]) * np.abs(w).max() * case.rng.normal(size=w.shape)
     rest = case.rng.choice([0.0, 1e-3, 1.0]) * np.abs(w).max() * case.rng.normal(size=(len(w), 3))
     return w, move, rest, step_rank_bounds(w, move, rest)

@@ -76,6 +76,6 @@ def test_what_needs_two_layers_says_so():
     for model, message in {deep: "of two layers", wide: "of one output", biased: "without biases"}.items():
         for function in (bf.diagnostics.nonlinear_share, bf.diagnostics.square_loss):
             invalid(f"{needed} {message}, got .*; {sampled}", function, model, POPULATION)
-    invalid(f"needs a bf.Network, got a ufunc; {sampled}", bf.diagnostics.even_fraction, np.sin, POPULATION)
+    invalid(f"needs a bf.Network, got a ufunc; {sampled}", bf.diagnostics.nonlinear_share, np.sin, POPULATION)
     with pytest.raises(ValueError, match="but the data have 3 dimensions"):
         bf.diagnostics.square_loss(bf.networks.gaussian((4, 2, 1), scale=1.0), POPULATION)

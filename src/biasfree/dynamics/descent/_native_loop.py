@@ -13,13 +13,15 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from biasfree.arrays import Bool, Float, Int
 from biasfree.dynamics._stored import stored
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
 
 #: Above the rounding of the sum of any number of squares that fits a memory, relative to the sum.
 ROUNDING = 1e-12
