@@ -20,7 +20,6 @@ import pytest
 import biasfree as bf
 from processes import alive, wait_until
 
-TESTS = str(Path(__file__).parents[1])
 #: Runs the sweep of `swept` when there is a file `gate`. What is run in the background ignores Ctrl-C.
 SCRIPT = """
 import json, os, signal, sys
@@ -43,16 +42,12 @@ def rounds(many, few=1):
 
 def swept(folder, seconds=0.0, then=lambda x: 2 * x, last=None, over=range(24), store="store"):
     """A sweep whose function writes down its calls, each with its process; `last` waits for the file `go`."""
-    log = str(folder / "calls.txt")
-    waits = str(folder / "waits")
-    go = str(folder / "go")
+    log, go = str(folder / "calls.txt"), str(folder / "go")
 
     def function(x):
         with open(log, "a") as file:
             print(x, os.getpid(), file=file)
         time.sleep(seconds)
-        if x == last:
-            open(waits, "w").close()
         while x == last and not os.path.exists(go):
             time.sleep(0.01)
         return then(x)
@@ -71,20 +66,16 @@ def stored(folder):
 
 def start(folder, **options):
     """A process that runs the sweep of `SCRIPT` with these options."""
-    environment = {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     command = [sys.executable, "-c", SCRIPT, str(folder), json.dumps(options)]
     with open(folder / "err.txt", "a") as err:
-        return subprocess.Popen(command, stderr=err, env=environment)
+        return subprocess.Popen(command, stderr=err, cwd=Path(__file__).parents[1])
 
 
 def kill(folder, seed, process):
-    """Kill a process at a random moment, once some points are computed; `process` is found then.
+    """Kill a process at a random moment, once some points are computed; `process` is found then."""
 
-    Dask may make the last call, which waits for this, among the first.
-    """
-
-    def later():
-        wait_until(lambda: len(calls(folder)) >= 4 or (folder / "waits").exists())
+    def later():  # Dask may make the last call, which waits for this, among the first
+        wait_until(lambda: len(made := calls(folder)) >= 4 or {23, 39} & {x for x, _ in made})
         time.sleep(random.Random(seed).uniform(0, 0.3))
         os.kill(process(), signal.SIGKILL)
         (folder / "go").touch()
@@ -101,8 +92,7 @@ def test_eight_tasks_start_at_once_on_an_empty_store(tmp_path, seed):  # noqa: A
     (tmp_path / "gate").touch()
     assert [one.wait(120) for one in tasks] == [0] * 8
     assert sorted(x for x, _ in calls(tmp_path)) == list(range(24))
-    found = swept(tmp_path, 0.03, last=23).dataset["value"]
-    np.testing.assert_array_equal(found, 2 * np.arange(24))
+    np.testing.assert_array_equal(swept(tmp_path, 0.03, last=23).dataset["value"], 2 * np.arange(24))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
