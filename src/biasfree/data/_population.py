@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +31,7 @@ from biasfree.data._population_arguments import (
 )
 from biasfree.data._ridge import RidgeMoments, check_odd, ridge_moments
 from biasfree.data._tasks import counts, sine_of, task_direction
-from biasfree.data._two_ridges import Ridge, mean_product
 
-_Pair = tuple[Any, Callable[[Any], Any]]
 _MOST_DIMENSIONS = 20_000  # of a Σ that is written out: 3.2 GB
 
 
@@ -42,21 +39,20 @@ _MOST_DIMENSIONS = 20_000  # of a Σ that is written out: 3.2 GB
 class Population:
     """Infinitely many samples: Gaussian inputs or inputs on a sphere, and the target as a function of them.
 
-    y = linear·x + Σ g(u·x) + teacher(x) + noise·N(0, 1), of which any terms may be left out; E is the mean.
+    y = linear·x + g(u·x) + teacher(x) + noise·N(0, 1), of which any terms may be left out; E is the mean.
 
     Inputs: x ~ N(0, covariance), the identity by default; a number ν stands for νI. With `radius=` they are
     uniform on the sphere |x| = radius instead.
 
-    Targets: `linear` is a vector. `odd` is a pair (u, g) of a vector and an odd function of arrays, or a list
-    of pairs. `teacher` is a two-layer `bf.Network` of one output, or a list of them. `noise` is a standard
-    deviation.
+    Targets: `linear` is a vector. `odd` is a pair (u, g) of a vector and an odd function of arrays. `teacher`
+    is a two-layer `bf.Network` of one output, or a list of them. `noise` is a standard deviation.
     """
 
     dimensions: int
     covariance: float | Float[np.ndarray, "D D"] | None = field(default=None, kw_only=True)
     radius: float | None = field(default=None, kw_only=True)
     linear: Float[np.ndarray, "D"] | None = field(default=None, kw_only=True)
-    odd: tuple[Odd, ...] = field(default=(), kw_only=True)
+    odd: Odd | None = field(default=None, kw_only=True)
     teacher: tuple[Teacher, ...] = field(default=(), kw_only=True)
     noise: float = field(default=0.0, kw_only=True)
 
@@ -69,7 +65,7 @@ class Population:
             covariance: ArrayLike | None = None,
             radius: float | None = None,
             linear: ArrayLike | None = None,
-            odd: _Pair | Sequence[_Pair] | None = None,
+            odd: Odd | None = None,
             teacher: Teacher | Sequence[Teacher] = (),
             noise: float = 0.0,
         ) -> None: ...
@@ -82,13 +78,14 @@ class Population:
             "covariance": checked_covariance(self.covariance, self.radius, d),
             "radius": None if self.radius is None else positive("radius", self.radius),
             "linear": None if self.linear is None else vector_of("linear", self.linear, d),
-            "odd": checked_odd(self.odd, d),
+            "odd": None if self.odd is None else checked_odd(self.odd, d),
             "teacher": checked_teachers(self.teacher, d),
             "noise": non_negative("noise", self.noise),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        for u, g in self.odd:
+        if self.odd is not None:
+            u, g = self.odd
             check_odd(g, self._size(u), self._sphere)
 
     def __reduce__(self) -> Any:
@@ -97,7 +94,7 @@ class Population:
 
     def __repr__(self) -> str:
         inputs = "Gaussian inputs" if self.radius is None else f"inputs of norm {self.radius:g}"
-        given = {"linear": self.linear is not None, "odd": bool(self.odd)}
+        given = {"linear": self.linear is not None, "odd": self.odd is not None}
         given |= {"teacher": bool(self.teacher), "noise": self.noise > 0}
         terms = [name for name, there in given.items() if there]
         return f"Population(dimensions={self.dimensions}, {inputs}, y: {' + '.join(terms) or '0'})"
@@ -146,8 +143,9 @@ class Population:
     def best_map(self) -> Float[np.ndarray, "D"]:
         """w* = Σ⁻¹β, the linear map nearest to the target."""
         total = np.zeros(self.dimensions) if self.linear is None else self.linear.copy()
-        for (u, _), ridge in zip(self.odd, self._ridges, strict=True):
-            total += ridge.slope * u
+        if self.odd is not None:
+            u, _ = self.odd
+            total += self._ridge.slope * u
         for one in self.teacher:
             total += (1 + one.leak) / 2 * (one.weights[1] @ one.weights[0])[0]
         return real("best_map", total)
@@ -155,9 +153,7 @@ class Population:
     @cached_property
     def odd_rest(self) -> float:
         """The mean square of what no linear map explains of the odd part of y, the noise included."""
-        rests = [self._rest(i) for i in range(len(self.odd))]
-        across = [mean_product(one, other, self._sphere) for one, other in combinations(rests, 2)]
-        return self.noise**2 + sum(ridge.rest for ridge in self._ridges) + 2 * sum(across)
+        return self.noise**2 + self._ridge.rest
 
     @cached_property
     def even_part(self) -> tuple[Float[np.ndarray, "M D"], Float[np.ndarray, "M"]]:
@@ -197,7 +193,8 @@ class Population:
         if x.ndim not in (1, 2) or x.shape[-1] != self.dimensions:
             raise ValueError(f"x must have shape (samples, {self.dimensions}), got {x.shape}.")
         y = np.zeros(x.shape[:-1]) if self.linear is None else x @ self.linear
-        for u, g in self.odd:
+        if self.odd is not None:
+            u, g = self.odd
             y = y + np.asarray(g(x @ u), dtype=float)
         return y + sum(one(x) for one in self.teacher)
 
@@ -218,13 +215,11 @@ class Population:
         return float(np.linalg.norm(self.whitened(u)))
 
     @cached_property
-    def _ridges(self) -> tuple[RidgeMoments, ...]:
-        return tuple(ridge_moments(g, self._size(u), self._sphere) for u, g in self.odd)
-
-    def _rest(self, i: int) -> Ridge:
-        """g(u·x) − κu·x as a function of white inputs."""
-        (u, g), kappa = self.odd[i], self._ridges[i].slope
-        return Ridge(self.whitened(u), lambda z: np.asarray(g(z), dtype=float) - kappa * z)
+    def _ridge(self) -> RidgeMoments:
+        if self.odd is None:
+            return RidgeMoments(0.0, 0.0)
+        u, g = self.odd
+        return ridge_moments(g, self._size(u), self._sphere)
 
     @property
     def _sphere(self) -> int | None:

@@ -55,24 +55,17 @@ def checked_covariance(value: Any, radius: Any, d: int) -> float | Float[np.ndar
     return float(matrix[0, 0]) if white else matrix
 
 
-def checked_odd(value: Any, d: int) -> tuple[Odd, ...]:
-    """Pairs of a vector u and an odd function g; one pair, a list of them, or None."""
-    if value is None:
-        return ()
-    pairs = [value] if _is_pair(value) else value
-    if not isinstance(pairs, tuple | list) or not all(map(_is_pair, pairs)):
+def checked_odd(value: Any, d: int) -> Odd:
+    """A pair of a nonzero vector u and a function g."""
+    if not isinstance(value, tuple | list) or len(value) != 2 or not callable(value[1]):
         raise ValueError(
-            "odd must be a pair of a vector u and an odd function g, such as odd=(u, np.sin), or a list of "
-            "pairs."
+            "odd must be a pair of a vector u and an odd function g, such as odd=(u, np.sin); use samples of "
+            "other targets, bf.Dataset(x, y)."
         )
-    found = tuple((vector_of("the vector of odd", u, d), g) for u, g in pairs)
-    if not all(u.any() for u, _ in found):
+    u = vector_of("the vector of odd", value[0], d)
+    if not u.any():
         raise ValueError("the vector of odd is zero, so g(u·x) is zero; leave odd out.")
-    return found
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and callable(value[1])
+    return u, value[1]
 
 
 def checked_teachers(value: Any, d: int) -> tuple[Teacher, ...]:

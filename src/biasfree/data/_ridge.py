@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import Float
 
 Function = Callable[[Any], Any]
-REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
+_REACH = 39.0  # standard deviations; beyond them the Gaussian density is zero in floating point
 _MOST_PANELS = 2**14
 _ACCURACY = 1e-12  # of the mean of absolute values
 _ODD = 1e-12  # largest |g(z) + g(−z)| over the largest |g|
@@ -73,8 +73,8 @@ def _nodes(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     """Points z ≥ 0 and weights of the mean over z of variance one; Gauss–Legendre rule in every panel."""
     if dimensions == 1:
         return np.ones(1), np.ones(1)
-    end = REACH if dimensions is None else min(np.pi / 2, REACH / np.sqrt(max(dimensions - 2, 1)))
-    s, weights = legendre(end, panels)
+    end = _REACH if dimensions is None else min(np.pi / 2, _REACH / np.sqrt(max(dimensions - 2, 1)))
+    s, weights = _legendre(end, panels)
     if dimensions is None:
         z = s
         density = np.exp(-(s**2) / 2)
@@ -85,7 +85,7 @@ def _nodes(panels: int, dimensions: int | None) -> tuple[Float[np.ndarray, "N"],
     return z, mass / mass.sum()
 
 
-def legendre(end: float, panels: int) -> tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]:
+def _legendre(end: float, panels: int) -> tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]:
     """Points and weights of the Gauss–Legendre rule in each of the equal panels of [0, end]."""
     nodes, weights = np.polynomial.legendre.leggauss(12)
     half = end / panels / 2
