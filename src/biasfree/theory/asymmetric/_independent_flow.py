@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, increasing_times, positive, representable, row_norms
+from biasfree.arrays import Float, increasing_times, representable, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.asymmetric._subnetworks import Subnetworks
@@ -88,8 +88,9 @@ def independent_flow(
     f(x_i) = sgn(y_i)ρ_i|x_i|, W₁ = Σ_i √ρ_i v̂_i x̂_iᵀ, W₂ = Σ_i sgn(y_i)√ρ_i v̂_iᵀ, s_i = |y_i||x_i|/P,
     square: ρ̇_i = 2ρ_i(s_i − |x_i|²ρ_i/P), so 1/ρ_i = e^{−2s_it}/ρ_i(0) + (1 − e^{−2s_it})|x_i|/|y_i|;
     logistic: ρ̇_i = 2ρ_is_i/(1 + e^z), z = ρ_i|x_i|, so ln z + Ei(z) grows by 2s_it.
-    ρ_i(0) and v̂_i are those of `independent_network`. A point without neurons is never learned: ρ_i = 0.
-    `ts` may end at infinity for the square loss.
+    ρ_i(0) and v̂_i are those of `independent_network`. With sort=False, g = (w·x̂_i + |a|)/2 there where
+    sgn a = sgn y_i and w·x_i > 0: the initial activation pattern, without sorting. A point without neurons is
+    never learned: ρ_i = 0. `ts` may end at infinity for the square loss.
 
     Accuracy: exact to rounding for the weights of `independent_network`; for others the relative error of
     every ρ_i(0) is about stats.defects["small"] (with sort=False, of order one).
@@ -112,9 +113,7 @@ def independent_flow(
 
 
 @public
-def independent_network(
-    network: Network, data: Dataset, *, sort: bool = True, **tolerances: float
-) -> Network:
+def independent_network(network: Network, data: Dataset, **tolerances: float) -> Network:
     """The network of independent linear subnetworks that trains as `network` does, from the same t = 0.
 
     Neuron h of point i has w = g_hx̂_i, a = sgn(y_i)g_h; ρ_i(0) = Σg_h². Let p, q be w·x̂ on the points with
@@ -122,35 +121,29 @@ def independent_network(
     are negligible each neuron obeys ṗ = sa, q̇ = −ra, ȧ = sp − rq: it is sorted to the point of the sign of
     λ = ωa + sp − rq, ω² = s² + r², and becomes inactive on the other. For λ > 0 (otherwise swap the two
     points and the sign of a), with p* = p + sq/r and a*² = a² − q² + p*² − p²,
-    g = ½(p* + a*)·(λ/(ωa* + sp*))^{s/ω}.  Exact as the scale → 0.
-    With sort=False, g = (w·x̂_i + |a|)/2 where sgn a = sgn y_i and w·x_i > 0: the initial activation pattern,
-    without sorting. Accuracy: rounding.
+    g = ½(p* + a*)·(λ/(ωa* + sp*))^{s/ω}.  Exact as the scale → 0. Accuracy: rounding.
 
     Assumes: as `independent_flow`, for initial weights of any size.
     Reference: derived here.
     """
     check(POINTS, network, data, tolerances)
-    return Subnetworks.of(network, data, sort=sort).network()
+    return Subnetworks.of(network, data).network()
 
 
 @public
 @_subnetworks
-def learning_times(
-    network: Network, data: Dataset, *, share: float = 0.5, sort: bool = True, **tolerances: float
-) -> Float[np.ndarray, "P"]:
-    """The time at which f(x_i) reaches a share of y_i under the square loss; infinite without neurons.
+def learning_times(network: Network, data: Dataset, **tolerances: float) -> Float[np.ndarray, "P"]:
+    """The time at which f(x_i) = y_i/2 under the square loss; infinite without neurons.
 
-    t_i = [ln(|y_i|/(|x_i|ρ_i(0)) − 1) + ln(share/(1 − share))]/(2s_i); 0 if f(x_i) is beyond that share at
-    t = 0. Accuracy: the error of 2s_it_i is about the relative error of ρ_i(0) in `independent_flow`.
+    t_i = ln(|y_i|/(|x_i|ρ_i(0)) − 1)/(2s_i); 0 if f(x_i) is beyond y_i/2 at t = 0. Accuracy: the error of
+    2s_it_i is about the relative error of ρ_i(0) in `independent_flow`.
 
     Assumes: as `independent_flow`.
     Reference: derived here.
     """
-    if not positive("share", share) < 1:
-        raise ValueError(f"share must lie between 0 and 1, got {share!r}: y itself is reached only at t = ∞.")
     check(ASSUMES, network, data, tolerances)
-    parts = Subnetworks.of(network, data, sort=sort)
-    ratio = np.minimum(parts.log_start - parts.log_limit, np.log(share))  # beyond it the time is 0
-    odds = np.log1p(-np.exp(ratio)) - ratio + np.log(share) - np.log1p(-share)
+    parts = Subnetworks.of(network, data)
+    ratio = np.minimum(parts.log_start - parts.log_limit, np.log(0.5))  # beyond it the time is 0
+    odds = np.log1p(-np.exp(ratio)) - ratio
     with np.errstate(over="ignore"):
         return representable("t_i", np.maximum(odds, 0) / (2 * parts.rates), infinite=True)

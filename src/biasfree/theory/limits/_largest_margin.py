@@ -16,22 +16,22 @@ from biasfree.theory.limits._max_margin import SEPARABLE, max_margin
 
 @public
 @result("no two-layer network has a larger margin than the hard-margin classifier", lambda: ASSUMES)
-def largest_margin(data: Dataset, *, leak: float = 0.0, one_sign: bool = False, **tolerances: float) -> float:
+def largest_margin(data: Dataset, *, leak: float = 0.0, **tolerances: float) -> float:
     """The largest min y f(x)/|θ|², |θ|² = |W₁|² + |W₂|², over all two-layer networks of one leak.
 
     c/(2|w*|), c = (1+α)/2 and w* of `max_margin`: one of x and −x has y f = yℓ(x) − |f_e(x)| ≤ yℓ(x), ℓ the
     linear part cW₂W₁x, whose margin is at most |cW₂W₁|/|w*| ≤ c|θ|²/(2|w*|). The network with map w* attains
-    it: `bf.networks.rank_one(w, width=…, scale=bf.theory.final_norm(w, leak=α), leak=α)`. With `one_sign`,
-    the largest over networks whose second layer has one sign: α/(2|w*|), since a_hσ(w_h·x) ≥ αa_h w_h·x for
-    a_h ≥ 0 lowers the margin of samples y = −1. A ReLU network of one sign separates no symmetric data.
+    it: `bf.networks.rank_one(w, width=…, scale=bf.theory.final_norm(w, leak=α), leak=α)`. Networks whose
+    second layer has one sign have at most 2α/(1+α) of it, since a_hσ(w_h·x) ≥ αa_h w_h·x for a_h ≥ 0 lowers
+    the margin of samples y = −1. A ReLU network of one sign separates no symmetric data.
 
     Assumes: a mirror image (−x, −y) for every sample, unless α = 1 (mirror_tolerance=0, a share of them);
-    labels −1 and +1; separable by a plane through the origin. Any width above one, or any with `one_sign`.
+    labels −1 and +1; separable by a plane through the origin. Any width above one.
     Reference: derived here from [ZSL25] Thm. 1; Lyu et al. (2021) have the limit of training.
     """
     any_network = Network((np.zeros((1, data.dimensions)), np.zeros((data.outputs, 1))), leak=leak)
     check(ASSUMES, any_network, data, tolerances)
-    return (leak if one_sign else (1 + leak) / 2) / 2 * max_margin(data).margin
+    return (1 + leak) / 4 * max_margin(data).margin
 
 
 def _unmirrored(network: Network, data: Dataset) -> float:
