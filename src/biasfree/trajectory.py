@@ -408,21 +408,6 @@ class MapTrajectory:
         """The first time at which `loss` is at or below `level`, as `Trajectory.time_of`."""
         return _time_of(self.ts, self.loss, level)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the trajectory to a `.npz` file that `MapTrajectory.load` reads."""
-        arrays: dict[str, Any] = {"ts": self.ts, "maps": self.maps, "loss": self.loss}
-        arrays |= {} if self.gram is None else {"gram": self.gram}
-        save_npz(path, {**arrays, "stats": self.stats.to_json()})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> MapTrajectory:
-        """Read a trajectory that `MapTrajectory.save` wrote; nothing is unpickled."""
-        arrays = load_npz(path, needs=("ts", "maps", "loss", "stats"))
-        stats = single(path, arrays, "stats")
-        with contents(path, "a trajectory of maps"):
-            found = Stats.from_json(stats)
-            return cls(arrays["ts"], arrays["maps"], arrays["loss"], found, arrays.get("gram"))
-
 
 def stacked(name: str, values: Sequence[Any]) -> np.ndarray:
     """Measurements along a time axis; raises ValueError unless all have one shape."""
