@@ -15,7 +15,7 @@ from hypothesis.strategies import floats, integers
 from numpy.testing import assert_allclose
 
 import biasfree as bf
-from biasfree.cards import bars, card, curve, scatter
+from biasfree.cards import card, curve, scatter
 from biasfree.trajectory import Stats
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,13 +38,10 @@ OBJECTS = {
     "Dataset": large,
     "one input": lambda: bf.Dataset([[1.0], [2.0]], [[1.0, 0.0], [-1.0, 0.0]]),
     "one sample": lambda: bf.Dataset([[1e300, -1e300]], [0.0]),
-    "Network": lambda: bf.networks.gaussian((30, 300, 200, 1), scale=1.0, seed=0),
-    "zero network": lambda: bf.Network((np.zeros((3, 2)), np.zeros((1, 3)))),
     "Trajectory": reduced,
     "MapTrajectory": lambda: bf.MapTrajectory(
         [0, 1, np.inf], np.zeros((3, 1, 2)), [2.0, 1.0, 0.5], Stats("linear_flow")
     ),
-    "Coverage": lambda: bf.theory.coverage(SMALL, SIX),
     "Report": lambda: bf.diagnose(SMALL, SIX),
     "Report of data": lambda: bf.diagnose(data=SIX),
 }
@@ -84,10 +81,7 @@ def test_a_card_imports_no_matplotlib():
 import sys
 import biasfree as bf
 import numpy as np
-data = bf.data.six_points()
-network = bf.networks.gaussian((2, 3, 1), scale=1.0)
-for one in (data, network, bf.theory.coverage(network, data)):
-    one._repr_html_()
+bf.data.six_points()._repr_html_()
 bf.MapTrajectory([0.0, 1.0], np.zeros((2, 1, 2)), [1.0, 0.5], bf.trajectory.Stats("x"))._repr_html_()
 print([name for name in ("matplotlib", "jax", "numba") if name in sys.modules])
 """
@@ -136,15 +130,6 @@ def test_any_numbers_stay_in_the_picture(x, n):
     drawn = np.concatenate([points(picture, i) for i in range(picture.count("<path"))])
     assert len(drawn) == n
     assert ((drawn >= [7.9, 7.9]) & (drawn <= [172.1, 82.1])).all()
-
-
-def test_bars_have_the_heights_of_their_group():
-    picture = bars([np.array([4.0, 1.0]), np.array([10.0])], "values")
-    assert picture is not None
-    first, second = (path.get("d") for path in ElementTree.fromstring(picture).iter(f"{SVG}path"))
-    assert re.findall(r"v(-?[\d.]+)", first or "") == ["-74.0", "-18.5"]
-    assert re.findall(r"v(-?[\d.]+)", second or "") == ["-74.0"]
-    assert bars([], "none") is None
 
 
 def test_long_texts_and_lists_are_cut():

@@ -17,7 +17,7 @@ from biasfree.markup import Markup, tag
 _WIDTH = 180
 _HEIGHT = 90
 _MARGIN = 8
-_SHOWN = 200  # points or bars of a picture
+_SHOWN = 200  # points of a picture
 _ITEMS = 12  # items of a list
 _LETTERS = 400  # of one text
 _COLORS = {1: "#c0392b", 0: "#8a8a8a", -1: "#2980b9"}  # by sign; shapes differ, too
@@ -69,27 +69,6 @@ def scatter(x: Float[np.ndarray, "P 2"], sign: Float[np.ndarray, "P"], label: st
     ]
     some = f", {len(chosen)} of {len(x)}" if len(chosen) < len(x) else ""
     return _picture(label + some, *drawn)
-
-
-def bars(groups: Sequence[Float[np.ndarray, "_"]], label: str) -> Markup | None:
-    """Groups of bars side by side, each with its heights relative to the largest of the group."""
-    most = max(1, _SHOWN // max(len(groups), 1))
-    groups = [group[:most] for group in groups if len(group)]
-    if not groups:
-        return None
-    count = sum(map(len, groups)) + len(groups) - 1  # a gap between groups
-    step = (_WIDTH - 2 * _MARGIN) / count
-    drawn = []
-    at = 0
-    for i, group in enumerate(groups):
-        largest = float(np.max(group)) or 1.0
-        heights = np.asarray(group) / largest * (_HEIGHT - 2 * _MARGIN)
-        left = _MARGIN + step * (at + np.arange(len(group)) + 0.5)
-        d = "".join(f"M{a:.1f} {_HEIGHT - _MARGIN}v{-h:.1f}" for a, h in zip(left, heights, strict=True))
-        color = tuple(_COLORS.values())[2 - 2 * (i % 2)]
-        drawn.append(tag("path", d=d, stroke=color, stroke_width=f"{max(0.8 * step, 0.4):.1f}"))
-        at += len(group) + 1
-    return _picture(label, *drawn)
 
 
 def _placed(a: Float[np.ndarray, "N"], b: Float[np.ndarray, "N"]) -> Float[np.ndarray, "N 2"]:

@@ -12,10 +12,8 @@ def cards():
     six = bf.data.six_points()
     start = bf.networks.rank_one((1.0, 1.0, 0.0), width=4, scale=1e-3)
     run = bf.theory.reduced_flow(start, bf.data.odd_sine(n=20, d=3, seed=0), np.linspace(0, 50, 300))
-    network = bf.networks.gaussian((2, 20, 10, 1), scale=1.0, seed=0)
-    found = bf.theory.coverage(bf.networks.gaussian((2, 6, 1), scale=1e-3), six)
     report = bf.diagnose(bf.networks.gaussian((2, 6, 1), scale=1.0, seed=0), six)
-    return [one._repr_html_() for one in (run, network, six, found, report)]
+    return [one._repr_html_() for one in (run, six, report)]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -12,14 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arrays import Float, as_array, checked_leak, is_tensor, real, reduce_to_fields, row_norms
-from biasfree.cards import bars, card
 from biasfree.files import contents, load_npz, numbered, save_npz, single
 from biasfree.threads import one_blas_thread
 
 if TYPE_CHECKING:
     import torch
-
-_QUICK = 10**8  # multiplications of a singular value decomposition that takes less than a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +79,6 @@ class Network:
     def __repr__(self) -> str:
         biased = "" if self.biases is None else ", with biases"
         return f"Network({'→'.join(map(str, self.sizes))}, leak={self.leak:g}{biased})"
-
-    def _repr_html_(self) -> str:
-        shapes = [f"W_{i}: {len(w)} × {w.shape[1]}" for i, w in enumerate(self.weights, 1)]
-        lines = [f"{shape}, |W| = {norm:.3g}" for shape, norm in zip(shapes, self.norms, strict=True)]
-        small = [w for w in self.weights if w.size * min(w.shape) <= _QUICK]
-        some = "" if len(small) == self.depth else " of the smaller layers"
-        values = [np.linalg.svd(w, compute_uv=False) for w in small]
-        return card(repr(self), (), bars(values, f"singular values per layer{some}"), items=lines)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arguments import public
 from biasfree.data import Dataset, Population
 from biasfree.networks import Network
-from biasfree.theory._coverage_text import html, screen, table
+from biasfree.theory._coverage_text import screen, table
 from biasfree.theory.hypotheses import Hypothesis, Result, results
 from biasfree.theory.hypotheses._hypothesis import compared
 
@@ -81,7 +81,7 @@ class Row:
         return tuple(dict.fromkeys(finding.hypothesis.remedy for finding in self.missing))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coverage:
     """Whether each result of the theory applies to one network and its data.
 
@@ -130,11 +130,8 @@ class Coverage:
         """Every result with its defects and remedies as text, 150 columns wide."""
         return table(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return screen(self)
-
-    def _repr_html_(self) -> str:
-        return html(self)
 
 
 @public

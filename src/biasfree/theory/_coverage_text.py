@@ -7,10 +7,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from biasfree.cards import bars, card
-
 if TYPE_CHECKING:
     from biasfree.theory._coverage import Coverage, Finding, Row
 
@@ -38,19 +34,6 @@ def screen(coverage: Coverage) -> str:
         lines.append(f"    → {_short('; and '.join(remedies), _WIDTH - 6)}")
     lines.append('table() has every result with its defects and remedies; coverage["NAME"] has one of them.')
     return "\n".join(lines)
-
-
-def html(coverage: Coverage) -> str:
-    """The same for a notebook; the picture has a bar per result, of full height where it applies."""
-    applying = sum(row.applies for row in coverage.rows)
-    near = [
-        f"{'; '.join(map(_failure, failures))}: {', '.join(row.result.calls[0] for row in rows)}"
-        for failures, rows in list(_groups(coverage).items())[:_SHOWN]
-    ]
-    heights = np.array([1 / (1 + len(row.missing)) for row in coverage.rows])
-    lines = [", ".join(coverage.applies), *_perhaps(coverage), "Nearest misses:" if near else ""]
-    picture = bars([heights], "results: full height applies, lower ones lack more hypotheses")
-    return card(f"{applying} of {len(coverage)} results apply", lines, picture, items=near)
 
 
 def _perhaps(coverage: Coverage) -> list[str]:
