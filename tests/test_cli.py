@@ -185,7 +185,7 @@ def test_a_disk_that_takes_nothing_is_named_in_one_sentence(tmp_path, monkeypatc
     def refused(*_, **__):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr("biasfree.files._partial", refused)
     remedy = f": {os.strerror(number)}; free space or choose another folder"
     path = tmp_path / "fig3" / "numbers.npz"
     assert refusal("run", "fig3", "--out", tmp_path) == f"biasfree: cannot write {path}{remedy}\n"

@@ -4,12 +4,9 @@ import io
 import os
 import subprocess
 import sys
-import tempfile
-import time
 import tracemalloc
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,18 +67,18 @@ def test_partial_files_of_killed_processes_are_removed_but_not_of_living_ones(tm
 
 def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypatch):
     """Another process may remove a file between its creation and its lock."""
-    make, made = tempfile.mkstemp, []
+    lock, locked = files.try_lock, []
 
-    def removed(**where):
-        made.append(make(**where))
-        if len(made) == 1:
-            os.unlink(made[0][1])
-        return made[-1]
+    def removed(handle):
+        if not locked:
+            next(tmp_path.glob(".a.txt.*")).unlink()
+        locked.append(handle)
+        return lock(handle)
 
-    monkeypatch.setattr(tempfile, "mkstemp", removed)
+    monkeypatch.setattr(files, "try_lock", removed)
     with replacing(tmp_path / "a.txt") as file:
         file.write(b"whole")
-    assert (len(made), (tmp_path / "a.txt").read_text()) == (2, "whole")
+    assert (len(locked), (tmp_path / "a.txt").read_text()) == (2, "whole")
 
 
 def test_a_folder_is_for_one_process_at_a_time(tmp_path):
@@ -289,7 +286,7 @@ def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", x=zeros, y=zeros, W1=zeros)
     tracemalloc.start()
     try:
-        for load in (bf.Network.load, bf.Trajectory.load, bf.MapTrajectory.load, bf.data.load):
+        for load in (bf.Network.load, bf.Trajectory.load, bf.data.load):
             invalid("needs 12,000,384 in memory, more than 100 times", load, tmp_path / "a.npz")
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
@@ -307,20 +304,3 @@ def test_constant_arrays_are_read_back_however_well_they_compress(tmp_path):
     bf.Dataset(np.zeros((10**5, 5)), np.zeros(10**5)).save(tmp_path / "a.npz")
     assert (tmp_path / "a.npz").stat().st_size * 100 < 8 * 5 * 10**5
     assert len(bf.data.load(tmp_path / "a.npz")) == 10**5
-
-
-@pytest.mark.parametrize("status", [files._STATUS, Path("/nowhere")], ids=["linux", "elsewhere"])
-def test_threads_that_write_leave_the_permissions_of_new_files_alone(status, monkeypatch):
-    """Another thread must not read the umask that is set for a moment to read it."""
-    monkeypatch.setattr(files, "_STATUS", status)
-    change, before = os.umask, os.umask(0o027)
-
-    def slow(mask):
-        found = change(mask)
-        time.sleep(1e-4)
-        return found
-
-    monkeypatch.setattr(os, "umask", slow)
-    with ThreadPoolExecutor(8) as pool:
-        seen = set(pool.map(lambda _: files._umask(), range(80)))
-    assert (seen, change(before)) == ({0o027}, 0o027)

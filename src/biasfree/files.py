@@ -7,9 +7,8 @@ import io
 import math
 import os
 import re
+import secrets
 import sys
-import tempfile
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,8 +21,6 @@ from numpy.typing import NDArray
 
 _EXPANSION = 100
 _ALWAYS_READ = 2**28  # bytes
-_STATUS = Path("/proc/self/status")
-_ASKING = threading.Lock()
 #: Suffix of a file that is being written.
 _PARTIAL = ".partial"
 
@@ -66,14 +63,13 @@ def writable(path: str | os.PathLike[str]) -> Path:
 def _renamed(path: Path) -> Iterator[BinaryIO]:
     """A new file, renamed to `path` at the end."""
     remove_partial(path.parent, path.name)
-    handle, temporary = _partial(path)
+    partial = _partial(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with partial as file:
             yield file
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(partial.name, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        Path(partial.name).unlink(missing_ok=True)
         raise
 
 
@@ -86,13 +82,13 @@ def _own_output(path: Path) -> int | None:
     return None
 
 
-def _partial(path: Path) -> tuple[int, str]:
+def _partial(path: Path) -> BinaryIO:
     """A new file beside `path`; it stays locked while its writer lives."""
     while True:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PARTIAL)
-        if try_lock(handle) is not False and os.fstat(handle).st_nlink:
-            return handle, temporary
-        os.close(handle)  # another process removed it as abandoned before it was locked
+        file = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PARTIAL}").open("xb")
+        if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # another process removed it as abandoned before it was locked
 
 
 def remove_partial(folder: Path, name: str = "") -> None:
@@ -267,18 +263,3 @@ def _check_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
             raise ValueError(f"its entry {entry.filename} is a pickle")
         if math.prod(shape) * dtype.itemsize != entry.file_size - file.tell():
             raise ValueError(f"its entry {entry.filename} does not have the size given in its header")
-
-
-def _umask() -> int:
-    """The umask of this process.
-
-    Linux lists it. Elsewhere it can only be read by setting another one for a moment: one thread at a time,
-    and a strict one, so that no new file is readable by others meanwhile.
-    """
-    try:
-        return int(re.findall(r"^Umask:\s*([0-7]+)$", _STATUS.read_text(), re.MULTILINE)[0], 8)
-    except (OSError, IndexError):
-        with _ASKING:
-            current = os.umask(0o077)
-            os.umask(current)
-        return current
