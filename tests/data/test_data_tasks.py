@@ -97,13 +97,6 @@ def test_separation_target_is_odd_and_nonlinear():
     assert g([1.0, 0.0]) + g([0.0, 1.0]) != g([1.0, 1.0])
 
 
-def test_separation_target_is_a_three_layer_bias_free_network():
-    up = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])
-    network = bf.Network((up, np.array([[1, -1, 0, 0], [0, 0, 1, -1]]), np.array([[1, -1]])))
-    data = bf.data.circle(40)
-    assert_allclose(network(data.x), data.y, atol=1e-15)
-
-
 @given(n=integers(1, 60))
 def test_circle_is_evenly_spaced_and_exactly_antipodal(n):
     data = bf.data.circle(n)
