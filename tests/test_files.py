@@ -67,7 +67,8 @@ def test_partial_files_of_killed_processes_are_removed_but_not_of_living_ones(tm
 
 def test_a_partial_file_taken_for_a_dead_ones_is_begun_again(tmp_path, monkeypatch):
     """Another process may remove a file between its creation and its lock."""
-    lock, locked = files.try_lock, []
+    lock = files.try_lock
+    locked: list[int] = []
 
     def removed(handle):
         if not locked:
