@@ -49,9 +49,9 @@ def real(name: str, value: Any) -> NDArray[np.float64]:
     return array
 
 
-def frozen(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that is read-only and cannot be made writeable again."""
-    return _copy(array, array.dtype if dtype is None else dtype).view(np.ndarray)
+    return _copy(array, array.dtype).view(np.ndarray)
 
 
 def _copy(array: NDArray[Any], dtype: DTypeLike) -> _Owner:

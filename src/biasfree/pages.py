@@ -15,17 +15,9 @@ from biasfree.tables import Table, shown
 _STYLE = Path(__file__).with_suffix(".css")
 
 
-def page(
-    title: str,
-    parts: Iterable[object],
-    *,
-    style: str = "",
-    header: Iterable[object] = (),
-    footer: Iterable[object] = (),
-) -> str:
-    """A complete HTML page: a link past the header, the header, the main part, the footer."""
+def page(title: str, parts: Iterable[object], *, style: str = "", header: Iterable[object] = ()) -> str:
+    """A complete HTML page: a link past the header, the header, the main part."""
     above = joined(header)
-    below = joined(footer)
     head = joined(
         [
             tag("meta", charset="utf-8"),
@@ -39,7 +31,6 @@ def page(
             tag("a", "Skip to the main part", href="#main", class_="skip") if above else "",
             tag("header", above) if above else "",
             tag("main", *parts, id="main"),
-            tag("footer", below) if below else "",
         ]
     )
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>\n"

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_WIDTH = 110  # columns of a terminal
+
 
 @dataclass(frozen=True)
 class Table:
@@ -41,13 +43,13 @@ def shown(cell: object) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
-def printed(table: Table, *, width: int = 110) -> str:
-    """The table for a terminal of that width: its title, its columns, and the rows that a terminal shows."""
+def printed(table: Table) -> str:
+    """The table for a terminal: its title, its columns, and the rows that a terminal shows."""
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    console = Console(width=width, color_system=None)
+    console = Console(width=_WIDTH, color_system=None)
     drawn = Drawn(*table.columns, title=table.title, title_justify="left", box=None, pad_edge=False)
     for row in table.rows if table.brief is None else table.brief:
         drawn.add_row(*(Text(shown(cell)) for cell in row))
@@ -56,9 +58,9 @@ def printed(table: Table, *, width: int = 110) -> str:
     return captured.get()
 
 
-def wrapped(lines: Iterable[str], *, width: int = 110) -> str:
-    """Sentences for a terminal of that width, each on lines of its own."""
-    return "".join(f"{textwrap.fill(line, width, break_on_hyphens=False)}\n" for line in lines)
+def wrapped(lines: Iterable[str]) -> str:
+    """Sentences for a terminal, each on lines of its own."""
+    return "".join(f"{textwrap.fill(line, _WIDTH, break_on_hyphens=False)}\n" for line in lines)
 
 
 def as_json(value: Any) -> Any:

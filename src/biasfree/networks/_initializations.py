@@ -69,10 +69,8 @@ def opposite(sizes: Sequence[int], *, scale: float, leak: float = 0.0, seed: int
 
 
 @public
-def lambda_balanced(
-    sizes: Sequence[int], *, scale: float, balance: float, leak: float = 1.0, seed: int = 0
-) -> Network:
-    """Two layers with W_2ᵀW_2 − W_1W_1ᵀ = λI, λ = `balance`, and random singular vectors.
+def lambda_balanced(sizes: Sequence[int], *, scale: float, balance: float, seed: int = 0) -> Network:
+    """Two linear layers with W_2ᵀW_2 − W_1W_1ᵀ = λI, λ = `balance`, and random singular vectors.
 
     W_1 = R S_1 Vᵀ and W_2 = U S_2 Rᵀ with S_2² − S_1² = λI. The smaller layer (W_1 for λ > 0) has norm
     `scale` and singular values |N(0,1)|, rescaled; the squared norm of the other is scale² + |λ|·width.
@@ -96,7 +94,7 @@ def lambda_balanced(
     u = _frame(rng, k, min(k, h))
     w1 = (r * s1)[:, : v.shape[1]] @ v.T
     w2 = u @ (r * s2)[:, : u.shape[1]].T
-    return Network((w1, w2), leak=leak)
+    return Network((w1, w2), leak=1.0)
 
 
 @public
