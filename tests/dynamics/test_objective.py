@@ -1,10 +1,10 @@
 """The loss and its slope, tested separately over sizes: a wrong loss beside a right gradient is not
 noticed."""
 
-from functools import cache, partial
+from functools import cache
 
-import jax
 import numpy as np
+import optax
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -12,17 +12,6 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import _objective as objective
-from biasfree.dynamics._objective import (
-    Form,
-    data_loss,
-    loss_and_slope,
-    physics_of,
-    samples_of,
-)
-from biasfree.dynamics._problem import params_of
-from biasfree.dynamics._programs import float64
-
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
 SIZES = [(p, 18 - p) for p in range(1, 18)]
 #: Each size is compiled anew. The layers of both losses are the same code, so that a size at which they are
@@ -35,21 +24,13 @@ SIZES_AND_LOSSES = [
 #: Sums of at most 17·17 terms, each rounded: 300·2.2e-16, times what cancels between them.
 ROUNDING = 1e-12
 
-compiled = jax.jit(loss_and_slope, static_argnums=0)
-
-
-@partial(jax.jit, static_argnums=0)
-def both(form, params, view, physics):
-    """The loss alone, and the loss with its slope; one program of both compiles in half the time of two."""
-    return data_loss(form, params, view, physics.leak), *loss_and_slope(form, params, view, physics)
+ONE_STEP = optax.sgd(1.0)
 
 
 def evaluated(network, data, *, loss="square", l2=0.0, train=None):
-    """The loss and the slopes of weights and biases, as the simulators evaluate them."""
-    form = Form(loss, train or (True,) * network.depth)
-    with float64():
-        value, slope = compiled(form, params_of(network), samples_of(network, data), physics_of(network, l2))
-    return float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
+    """The loss and the slopes of weights and biases: a step of length one adds the slope."""
+    run = bf.optimize(network, data, ONE_STEP, steps=1, loss=loss, l2=l2, train=train)
+    return run.loss[0], [after - before for before, after in oracles.arrays(run)]
 
 
 def case(samples, width, loss):
@@ -86,27 +67,21 @@ def assert_slopes(found, expected, tolerance=ROUNDING):
 
 @cache
 def sized(samples, width, loss):
-    """A network, its data, their loss alone, with the slope, and the slopes."""
+    """A network, its data, and their loss and slopes."""
     network, data = case(samples, width, loss)
-    form = Form(loss, (True,) * network.depth)
-    with float64():
-        alone, value, slope = both(
-            form, params_of(network), samples_of(network, data), physics_of(network, 0.2)
-        )
-    return network, data, float(alone), float(value), [np.asarray(a) for a in (*slope.weights, *slope.biases)]
+    return network, data, *evaluated(network, data, loss=loss, l2=0.2)
 
 
 @pytest.mark.parametrize(("samples", "width", "loss"), SIZES_AND_LOSSES)
 def test_loss(samples, width, loss):
-    network, data, alone, value, _ = sized(samples, width, loss)
-    for one in (alone, value):
-        np.testing.assert_allclose(one, oracles.loss(network, data, loss), rtol=ROUNDING)
-        np.testing.assert_allclose(one, torch_value_and_slopes(network, data, loss, 0.2)[0], rtol=ROUNDING)
+    network, data, value, _ = sized(samples, width, loss)
+    np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
+    np.testing.assert_allclose(value, torch_value_and_slopes(network, data, loss, 0.2)[0], rtol=ROUNDING)
 
 
 @pytest.mark.parametrize(("samples", "width", "loss"), SIZES_AND_LOSSES)
 def test_slope(samples, width, loss):
-    network, data, _, _, slopes = sized(samples, width, loss)
+    network, data, _, slopes = sized(samples, width, loss)
     assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
     assert_slopes(slopes, torch_value_and_slopes(network, data, loss, 0.2)[1])
 
@@ -146,18 +121,15 @@ def test_slope_is_the_derivative(leak, l2, seed, depth, loss, biased):
     np.testing.assert_allclose(along, measured, rtol=0, atol=1e-7 * (1 + size))
 
 
+@pytest.mark.parametrize("samples", [52_429, 130_000])
 @pytest.mark.parametrize("loss", ["square", pytest.param("logistic", marks=pytest.mark.slow)])
-def test_chunks_add_up(monkeypatch, loss):
-    data = oracles.random_data(14, 3, labels=loss == "logistic")
+def test_chunks_add_up(samples, loss):
+    """Samples are taken in chunks of 2¹⁸ activations, here 52 428 samples: one more than that, and many."""
+    data = oracles.random_data(samples, 3, labels=loss == "logistic")
     network = oracles.with_biases(bf.networks.gaussian((3, 5, 1), scale=2.0, leak=0.3, seed=2))
-    for elements, chunks in ((5 * len(data) - 1, 2), (15, -(-len(data) // 3))):
-        monkeypatch.setattr(objective, "CHUNK_ELEMENTS", elements)
-        samples = samples_of(network, data)
-        assert len(samples.x) >= chunks  # 5 elements per sample in pieces of `elements`, the last one padded
-        assert samples.x.shape[0] * samples.x.shape[1] >= len(data)
-        value, slopes = evaluated(network, data, loss=loss, l2=0.2)
-        np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
-        assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
+    value, slopes = evaluated(network, data, loss=loss, l2=0.2)
+    np.testing.assert_allclose(value, oracles.loss(network, data, loss), rtol=ROUNDING)
+    assert_slopes(slopes, expected_slopes(network, data, loss, 0.2))
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.25, 1.0])
