@@ -16,10 +16,6 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _releases as releases
-from biasfree.dynamics._objective import Form, loss_and_slope, physics_of, samples_of
-from biasfree.dynamics._problem import params_of
-from biasfree.dynamics._programs import float64
-from biasfree.dynamics.descent import _gradient_descent as verb
 
 SIZES = (16_384, 16_385, 20_001, 32_769)
 #: Each size is compiled anew: the first of those known to be wrong is tried in every test run.
@@ -30,8 +26,6 @@ LOSSES = ("square", "logistic")
 ROUNDING = 2 * max(SIZES) * np.finfo(float).eps
 TWO, THREE = (3, 4, 1), (3, 4, 4, 1)
 
-dense = jax.jit(loss_and_slope, static_argnums=0)
-
 
 @pytest.mark.parametrize("samples", SIZES)
 def test_the_known_miscompilation_is_absent(samples):
@@ -41,15 +35,14 @@ def test_the_known_miscompilation_is_absent(samples):
     def squares(x):
         return jax.vmap(lambda row: jnp.sum((jnp.eye(3) @ row) ** 2))(x)
 
-    with float64():
+    with jax.enable_x64(True):
         x = jnp.arange(samples, dtype=float)[:, None] * jnp.array([1.0, 0.0, 0.0])
         np.testing.assert_array_equal(squares(x), np.arange(samples, dtype=float) ** 2)
 
 
 @pytest.mark.parametrize("release", releases.KNOWN_WRONG)
-def test_releases_known_to_be_wrong_are_refused(release, monkeypatch):
+def test_releases_known_to_be_wrong_are_refused(release, monkeypatch, in_jax):
     network, data = problem(4, TWO, "square")
-    monkeypatch.setattr(verb, "on_accelerator", lambda: True)
     monkeypatch.setattr(releases, "version", lambda _: release)
     releases.refuse_wrong_release.cache_clear()
     for call in (
@@ -81,26 +74,20 @@ def assert_right(network, data, loss, value, slopes):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sizes", [TWO, THREE])
 @pytest.mark.parametrize("samples", MARKED)
-def test_loss_and_slope(samples, sizes, loss):
+def test_one_step_of_descent(samples, sizes, loss, in_jax):
+    """Descent moves by its step times the slope."""
     network, data = problem(samples, sizes, loss)
-    form = Form(loss, (True,) * network.depth)
-    with float64():
-        view, physics = samples_of(network, data), physics_of(network, 0.0)
-        value, slope = dense(form, params_of(network), view, physics)
-    assert_right(network, data, loss, value, slope.weights)
+    run = bf.gradient_descent(network, data, step=1.0, steps=1, loss=loss)
+    assert_right(network, data, loss, run.loss[0], [after[1] - after[0] for after in run.weights])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("sizes", "method"), [(TWO, "steps"), (THREE, "steps"), (TWO, "events")])
 @pytest.mark.parametrize("samples", SIZES)
-def test_one_step_of_descent_and_of_the_flow(samples, sizes, method, loss):
-    """The same programs inside the compiled loops: descent moves by its step times the slope; the flow, in a
-    time τ so short that the slope changes by about τ of itself, by τ times the slope."""
+def test_one_step_of_the_flow(samples, sizes, method, loss):
+    """In a time τ so short that the slope changes by about τ of itself, the flow moves by τ times the slope."""
     network, data = problem(samples, sizes, loss)
-    run = bf.gradient_descent(network, data, step=1.0, steps=1, loss=loss)
-    moved = [after[1] - after[0] for after in run.weights]
-    assert_right(network, data, loss, run.loss[0], moved)
     tau = 1e-9
     flow = bf.gradient_flow(network, data, [0.0, tau], method=method, loss=loss)
     by_weight, _ = oracles.gradients(*oracles.layers(network), network.leak, data, loss)

@@ -12,6 +12,7 @@ from hypothesis.strategies import booleans, floats, integers, sampled_from
 
 import biasfree as bf
 import oracles
+
 #: Every sample count and every width from 1 to 17 once, and a shape of its own each: small with large.
 SIZES = [(p, 18 - p) for p in range(1, 18)]
 #: Each size is compiled anew. The layers of both losses are the same code, so that a size at which they are
