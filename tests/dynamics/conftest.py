@@ -1,6 +1,11 @@
 """Engines and threads that tests of this folder choose, whatever the machine has."""
 
+import jax
 import pytest
+from numba.core.event import install_recorder
+
+#: What the environment may say of the number of threads.
+LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")
 
 
 @pytest.fixture
@@ -15,7 +20,20 @@ def use_threads(monkeypatch):
 
     def use(count):
         monkeypatch.setattr("biasfree.threads.cores", lambda: count)
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        for name in LIMITS:
             monkeypatch.delenv(name, raising=False)
 
     return use
+
+
+@pytest.fixture
+def count_compilations(caplog):
+    """Counts the programs, of JAX and of Numba, that a call compiles."""
+
+    def count(call):
+        caplog.clear()
+        with jax.log_compiles(), install_recorder("numba:compile") as compiled:
+            call()
+        return len(compiled.buffer) + sum("Compiling" in record.message for record in caplog.records)
+
+    return count

@@ -40,8 +40,9 @@ def test_the_known_miscompilation_is_absent(samples):
         np.testing.assert_array_equal(squares(x), np.arange(samples, dtype=float) ** 2)
 
 
+@pytest.mark.usefixtures("in_jax")
 @pytest.mark.parametrize("release", releases.KNOWN_WRONG)
-def test_releases_known_to_be_wrong_are_refused(release, monkeypatch, in_jax):
+def test_releases_known_to_be_wrong_are_refused(release, monkeypatch):
     network, data = problem(4, TWO, "square")
     monkeypatch.setattr(releases, "version", lambda _: release)
     releases.refuse_wrong_release.cache_clear()
@@ -71,10 +72,11 @@ def assert_right(network, data, loss, value, slopes):
         np.testing.assert_allclose(slope, -gradient, rtol=0, atol=ROUNDING * size)
 
 
+@pytest.mark.usefixtures("in_jax")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sizes", [TWO, THREE])
 @pytest.mark.parametrize("samples", MARKED)
-def test_one_step_of_descent(samples, sizes, loss, in_jax):
+def test_one_step_of_descent(samples, sizes, loss):
     """Descent moves by its step times the slope."""
     network, data = problem(samples, sizes, loss)
     run = bf.gradient_descent(network, data, step=1.0, steps=1, loss=loss)
@@ -86,7 +88,7 @@ def test_one_step_of_descent(samples, sizes, loss, in_jax):
 @pytest.mark.parametrize(("sizes", "method"), [(TWO, "steps"), (THREE, "steps"), (TWO, "events")])
 @pytest.mark.parametrize("samples", SIZES)
 def test_one_step_of_the_flow(samples, sizes, method, loss):
-    """In a time τ so short that the slope changes by about τ of itself, the flow moves by τ times the slope."""
+    """In a time τ so short that the slope changes by about τ of itself, the flow moves by τ slopes."""
     network, data = problem(samples, sizes, loss)
     tau = 1e-9
     flow = bf.gradient_flow(network, data, [0.0, tau], method=method, loss=loss)

@@ -13,16 +13,13 @@ import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
 from biasfree.dynamics.descent import _batches as batches
-from biasfree.dynamics.descent import _calls as calls
-from biasfree.dynamics.descent import _gradient_descent as verb
-from biasfree.dynamics.descent._batches import take_steps
 
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])
-def engine(request, monkeypatch):
+def engine(request):
     """Every test runs in the native loop, and in JAX, which takes accelerators."""
     if request.param == "JAX":
-        monkeypatch.setattr(verb, "on_accelerator", lambda: True)
+        request.getfixturevalue("in_jax")
     return request.param
 
 
@@ -178,92 +175,82 @@ def test_save_stores_a_measurement():
     np.testing.assert_array_equal(run[-1].weights[0], plain[-1].weights[0])
 
 
-def networks_of(count, **options):
-    return [
-        bf.networks.gaussian((2, 6, 1), scale=0.5 + 0.1 * i, leak=0.05 * i, seed=i, **options)
-        for i in range(count)
-    ]
+def networks_of(count):
+    return [bf.networks.gaussian((2, 6, 1), scale=0.5 + 0.1 * i, leak=0.05 * i, seed=i) for i in range(count)]
 
 
-def assert_same_runs(runs, alone):
-    assert len(runs) == len(alone)
-    for one, other in zip(runs, alone, strict=True):
-        np.testing.assert_array_equal(one.ts, other.ts)
-        assert one.leak == other.leak
-        # side by side, sums are taken in another order: eps a step, 40 steps
-        assert oracles.distance(one, other) < 1e-13
-        np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
+def small_problem(count, *, diverging=None):
+    """Eight samples and networks of five neurons, one of which may diverge."""
+    scales = [1e3 if seed == diverging else 0.5 for seed in range(count)]
+    networks = [bf.networks.gaussian((3, 5, 1), scale=scale, seed=seed) for seed, scale in enumerate(scales)]
+    return networks, oracles.random_data(8, 3, seed=0)
+
+
+def assert_single_runs(runs, networks, data, **options):
+    """Each of these runs is that of its network and dataset alone."""
+    datasets = [data] * len(networks) if isinstance(data, bf.Dataset) else data
+    for one, network, own in zip(runs, networks, datasets, strict=True):
+        alone = bf.gradient_descent(network, own, **options)
+        np.testing.assert_array_equal(one.ts, alone.ts)
+        assert one.leak == alone.leak
+        # side by side, sums are taken in another order: eps a step, 50 steps
+        assert oracles.distance(one, alone) < 1e-13
+        np.testing.assert_allclose(one.loss, alone.loss, rtol=1e-12)
+
+
+FORTY: dict[str, Any] = {"step": 0.1, "steps": 40, "save_every": 15}
+FIFTY: dict[str, Any] = {"step": 0.1, "steps": 50, "save_every": 20}
 
 
 @pytest.mark.parametrize("count", [1, 3, 17])  # 17: one more than run side by side
 def test_a_list_of_networks_is_its_runs_one_by_one(count):
     data, networks = bf.data.six_points(), networks_of(count)
-    runs = bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
-    alone = [bf.gradient_descent(n, data, step=0.1, steps=40, save_every=15) for n in networks]
-    assert_same_runs(runs, alone)
+    assert_single_runs(bf.gradient_descent(networks, data, **FORTY), networks, data, **FORTY)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_batches_in_threads_are_runs_one_by_one(monkeypatch, threads):
+def test_batches_in_threads_are_runs_one_by_one(monkeypatch, use_threads, threads):
     """Batches of four, of which the last is not full; the same bits in any number of threads."""
     monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
-    monkeypatch.setattr(calls, "allowed", lambda: threads)
-    data = oracles.random_data(8, 3, seed=0)
-    networks = [bf.networks.gaussian((3, 5, 1), scale=0.5, seed=seed) for seed in range(18)]
-    runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
-    monkeypatch.setattr(calls, "allowed", lambda: 1)
-    for run, again in zip(
-        runs, bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20), strict=True
-    ):
+    use_threads(threads)
+    networks, data = small_problem(18)
+    runs = bf.gradient_descent(networks, data, **FIFTY)
+    use_threads(1)
+    for run, again in zip(runs, bf.gradient_descent(networks, data, **FIFTY), strict=True):
         np.testing.assert_array_equal(run.weights[0], again.weights[0])
-    for run, network in zip(runs, networks, strict=True):
-        alone = bf.gradient_descent(network, data, step=0.1, steps=50, save_every=20)
-        np.testing.assert_allclose(run.weights[0], alone.weights[0], rtol=0, atol=1e-13)
-        np.testing.assert_allclose(run.loss, alone.loss, rtol=1e-13)
+    assert_single_runs(runs, networks, data, **FIFTY)
 
 
+@pytest.mark.usefixtures("in_jax")
 def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
     """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
     monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(verb, "on_accelerator", lambda: True)
     monkeypatch.setattr(batches, "BURST", 4)
-    data, networks = oracles.random_data(8, 3, seed=0), []
-    for seed in range(70):
-        networks.append(bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 65 else 0.5, seed=seed))
-    runs = bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=7, keep_diverged=True)
+    options = FIFTY | {"save_every": 7}
+    networks, data = small_problem(70, diverging=65)
+    runs = bf.gradient_descent(networks, data, **options, keep_diverged=True)
     assert runs[65].stats.stopped.startswith("diverged")
-    for run, network in list(zip(runs, networks, strict=True))[60:65]:
-        alone = bf.gradient_descent(network, data, step=0.1, steps=50, save_every=7)
-        np.testing.assert_array_equal(run.ts, alone.ts)
-        np.testing.assert_allclose(run.weights[0], alone.weights[0], rtol=0, atol=1e-13)
+    assert_single_runs(runs[60:65], networks[60:65], data, **options)
 
 
-def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch, use_threads):
     monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
-    monkeypatch.setattr(calls, "allowed", lambda: 2)
-    data = oracles.random_data(8, 3, seed=0)
-    networks = [
-        bf.networks.gaussian((3, 5, 1), scale=1e3 if seed == 5 else 0.5, seed=seed) for seed in range(8)
-    ]
-    with pytest.raises(bf.dynamics.DivergenceError, match="network 5 diverged"):
-        bf.gradient_descent(networks, data, step=0.1, steps=50, save_every=20)
+    use_threads(2)
+    networks, data = small_problem(8, diverging=5)
+    with pytest.raises(DivergenceError, match="network 5 diverged"):
+        bf.gradient_descent(networks, data, **FIFTY)
 
 
 def test_a_list_of_datasets_goes_with_the_networks():
     datasets, networks = [bf.data.six_points(d) for d in (0.0, 0.1, 0.5)], networks_of(3)
-    runs = bf.gradient_descent(networks, datasets, step=0.1, steps=40, save_every=15)
-    alone = [
-        bf.gradient_descent(n, d, step=0.1, steps=40, save_every=15)
-        for n, d in zip(networks, datasets, strict=True)
-    ]
-    assert_same_runs(runs, alone)
+    assert_single_runs(bf.gradient_descent(networks, datasets, **FORTY), networks, datasets, **FORTY)
 
 
 def test_a_list_stops_each_network_at_its_own_step():
     data, networks = bf.data.six_points(), networks_of(3)
     options: dict[str, Any] = {"step": 0.1, "steps": 150, "save_every": 10, "until": 0.45}
     runs = bf.gradient_descent(networks, data, **options)
-    assert_same_runs(runs, [bf.gradient_descent(n, data, **options) for n in networks])
+    assert_single_runs(runs, networks, data, **options)
     assert len({run.ts[-1] for run in runs}) > 1
 
 
@@ -333,9 +320,9 @@ def test_divergence_says_which_network():
     data, networks = bf.data.six_points(), networks_of(17)
     networks[16] = bf.Network(tuple(1e3 * w for w in networks[16].weights))
     with pytest.raises(DivergenceError, match="gradient descent of network 16 diverged at step"):
-        bf.gradient_descent(networks, data, step=0.1, steps=40, save_every=15)
+        bf.gradient_descent(networks, data, **FORTY)
     with pytest.raises(DivergenceError, match=r"^gradient descent diverged at step"):
-        bf.gradient_descent(networks[16], data, step=0.1, steps=40, save_every=15)
+        bf.gradient_descent(networks[16], data, **FORTY)
 
 
 def test_diverged_runs_are_kept_and_the_others_go_on():
@@ -381,16 +368,13 @@ def test_float64_whatever_the_caller_has_set():
     np.testing.assert_array_equal(again.weights[0], run.weights[0])
 
 
-def test_other_numbers_do_not_compile_anew():
-    data = bf.data.six_points()
-
-    def go(*, leak=0.1, scale=0.5, seed=0, steps=70, **options):
+def test_other_numbers_do_not_compile_anew(count_compilations):
+    def go(*, leak=0.1, scale=0.5, seed=0, **options):
         network = bf.networks.gaussian((2, 6, 1), scale=scale, leak=leak, seed=seed)
-        given: dict[str, Any] = {"step": 0.1, **options}
-        bf.gradient_descent(network, data, steps=steps, **given)
+        given: dict[str, Any] = {"step": 0.1, "steps": 70, **options}
+        bf.gradient_descent(network, bf.data.six_points(), **given)
 
     go()
-    programs = len(take_steps)
     changes: tuple[dict[str, Any], ...] = (
         {"leak": 0.0},
         {"scale": 1e-8},
@@ -402,8 +386,7 @@ def test_other_numbers_do_not_compile_anew():
         {"until": 0.4},
     )
     for change in changes:
-        go(**change)
-        assert len(take_steps) == programs, change
+        assert count_compilations(lambda change=change: go(**change)) == 0, change
 
 
 def test_more_saved_states_than_the_budget_of_a_call_can_double():

@@ -11,17 +11,16 @@ import oracles
 from biasfree.dynamics import _progress as progress
 from biasfree.dynamics._progress import Halted, Progress
 from biasfree.dynamics._threads import run_in_threads
-from biasfree.dynamics.flow import _gradient_flow as flow
 
 TS = np.linspace(0, 5, 6)
 
 
-def test_flows_in_threads_are_flows_one_by_one(monkeypatch):
+def test_flows_in_threads_are_flows_one_by_one(use_threads):
     data = oracles.random_data(8, 3, seed=0)
     networks = [bf.networks.balanced((3, 5, 1), scale=0.5, leak=0.2, seed=seed) for seed in range(5)]
     runs = {}
     for threads in (1, 3):
-        monkeypatch.setattr(flow, "allowed", lambda threads=threads: threads)
+        use_threads(threads)
         runs[threads] = bf.gradient_flow(networks, data, TS)
     for one, other in zip(runs[1], runs[3], strict=True):
         np.testing.assert_array_equal(one.weights[0], other.weights[0])
