@@ -2,8 +2,7 @@
 
 import base64
 import re
-import threading
-from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,57 +12,61 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 from biasfree.dynamics import Halted
-from biasfree.lab._experiment import network_of, preview_of, run_of, times_of, twin_of
 from biasfree.lab._files import file_of
-from biasfree.lab._lines import lines_of
-from biasfree.lab._replay import boundary, distances, replay, sliding
-from biasfree.lab._script import script
 from biasfree.lab._session import Session
-from biasfree.lab._state import Experiment, of_preset
-from biasfree.lab._words import after_the_run, before_the_run, verdict
-from biasfree.lab._worker import in_time
 from biasfree.trajectory import Stats
 
-SMALL = Experiment(width=8, horizon=20.0, scale=0.1)
-FAR = ((30.0, 5.0, 20.0), (-3.0, 40.0, -9.0))
+SMALL = {"width": 8, "horizon": 20.0, "scale": 0.1}
+THREE_LAYERS = {"depth": "3", "width": 4, "horizon": 5.0, "scale": 0.1}
+SYMMETRIC = {"preset": "six_symmetric", "initial": "aligned"}
+FAR = [[30.0, 5.0, 20.0], [-3.0, 40.0, -9.0]]
 
 
 def floats(text, kind="<f4"):
     return np.frombuffer(base64.b64decode(text), kind)
 
 
-def answers(experiment, **message):
+def answers(state, **message):
     """All answers to a state, in order."""
     heard: list[Any] = []
     session = Session(heard.append)
-    state = experiment.to_json()
-    if experiment.samples is None:
-        del state["samples"]  # as the page sends the state of a preset
     session.answer({"state": state, **message})
     return session, heard
 
 
+def finished(state):
+    """The exact run of a state with its data, and the last answer of every stage."""
+    session, heard = answers(state)
+    assert session.shown is not None
+    return session.shown, {answer["stage"]: answer for answer in heard}
+
+
+@cache
+def preset(name):
+    return finished({"preset": name})
+
+
 @pytest.mark.parametrize(
-    "experiment",
+    "state",
     [
         SMALL,
-        replace(SMALL, twin=True, mirror=True, leak=0.3, initial="opposite"),
-        replace(SMALL, depth="3", width=4, horizon=5.0, loss="logistic", initial="balanced", twin=True),
-        replace(SMALL, method="descent", step=0.1, twin=True),
-        replace(SMALL, preset="own", samples=((1.0, 0.1, 1.0), (-0.5, 1 / 3, -1.0)), seed=7),
-        replace(of_preset("six_symmetric"), width=8, horizon=9.0, initial="aligned"),
+        SMALL | {"twin": True, "mirror": True, "leak": 0.3, "initial": "opposite"},
+        THREE_LAYERS | {"loss": "logistic", "initial": "balanced", "twin": True},
+        SMALL | {"method": "descent", "step": 0.1, "twin": True},
+        SMALL | {"samples": [[1.0, 0.1, 1.0], [-0.5, 1 / 3, -1.0]], "seed": 7},
+        SYMMETRIC | {"width": 8, "horizon": 9.0},
     ],
     ids=["flow", "twin", "three layers", "descent", "own", "aligned"],
 )
-def test_the_script_makes_the_run_of_the_page(experiment, capsys):
-    _, heard = answers(experiment)
+def test_the_script_makes_the_run_of_the_page(state, capsys):
+    session, heard = answers(state)
     found: dict = {}
-    exec(script(experiment), found)
+    exec(file_of(session, "python")["text"], found)
     exact = next(answer for answer in heard if answer["stage"] == "exact")["replay"]
     run = found["run"]
     assert np.abs(np.array(exact["ts"]) - run.ts).max() <= 1e-12 * run.ts[-1]
     assert np.abs(np.array(exact["loss"]) - run.loss).max() <= 1e-12
-    if experiment.twin:
+    if state.get("twin"):
         twin = next(answer for answer in heard if answer["stage"] == "twin")["loss"]
         assert np.abs(np.array(twin) - found["linear"].loss).max() <= 1e-12
     assert "Trajectory(" in capsys.readouterr().out
@@ -78,11 +81,8 @@ def test_stages_come_in_order_and_a_moving_point_gets_a_preview_only():
 
 
 def test_the_curve_grows_while_the_flow_runs():
-    _, heard = answers(SMALL)
-    grown = [answer for answer in heard if answer["stage"] == "growing"]
-    exact = next(answer for answer in heard if answer["stage"] == "exact")["replay"]
-    assert grown
-    last = grown[-1]
+    _, heard = finished(SMALL)
+    exact, last = heard["exact"]["replay"], heard["growing"]
     assert last["loss"] == exact["loss"][: len(last["loss"])]
     assert last["ts"] == exact["ts"][: len(last["ts"])]
 
@@ -96,53 +96,35 @@ def test_a_newer_message_stops_the_answers_between_stages():
     assert session.shown is None
 
 
-def test_a_run_that_takes_too_long_ends_with_a_sentence():
-    stop = threading.Event()
-    heard: list[Any] = []
-
-    def stopped():
-        return stop.wait(10)  # until the clock has run out
-
-    last = in_time(Session(heard.append, stopped), {"state": {"width": 5}}, stop, 0.0)
-    assert [answer["stage"] for answer in heard] == ["state"]
-    assert last is not None
-    assert last["stage"] == "failed"
-    assert last["text"].startswith(
-        "The run was stopped after 0 s; the curve ends where it was. Shorten the horizon"
-    )
-    assert in_time(Session(heard.append), {"state": {"width": 5}, "rest": False}, stop, 60.0) is None
-
-
 def test_events_of_neurons_survive_json():
-    run = run_of(SMALL, network_of(SMALL), SMALL.data)
-    assert run.stats.located
-    assert Stats.from_json(run.stats.to_json()) == run.stats
-    kinds = {event.kind for event in run.stats.located}
+    stats = finished(SMALL)[0].run.stats
+    assert stats.located
+    assert Stats.from_json(stats.to_json()) == stats
+    kinds = {event.kind for event in stats.located}
     assert kinds <= {"slides", "releases", "collapses", "departures"}
-    assert {kind for kind in kinds if not run.stats.events[kind]} == set()
-    times = [event.time for event in run.stats.located]
+    assert {kind for kind in kinds if not stats.events[kind]} == set()
+    times = [event.time for event in stats.located]
     assert times == sorted(times)
 
 
 def test_the_replay_has_the_numbers_of_the_run():
-    data = SMALL.data
-    run = run_of(SMALL, network_of(SMALL), data)
-    found = replay(run, data, angles=36)
-    angles = 2 * np.pi * np.arange(36) / 36
+    shown, heard = finished(SMALL)
+    run, found = shown.run, heard["exact"]["replay"]
+    angles = 2 * np.pi * np.arange(found["angles"]) / found["angles"]
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     assert found["loss"] == run.loss.tolist()
     assert np.array_equal(floats(found["w"]), run.weights[0].astype("<f4").ravel())
     assert np.array_equal(floats(found["a"]), run.weights[1].astype("<f4").ravel())
-    f = floats(found["f"]).reshape(len(run), 36)
+    f = floats(found["f"]).reshape(len(run), -1)
     assert np.allclose(f, [network(circle).ravel() for network in run], rtol=1e-6, atol=1e-7)  # float32
     assert found["events"] == [list(event) for event in run.stats.located]
 
 
 def test_neurons_that_slide_are_marked_between_their_events():
     """The flow locates every slide: the marks are those of an independent account of its events."""
-    experiment = replace(SMALL, scale=1e-2, width=20, horizon=60.0)
-    run = run_of(experiment, network_of(experiment), experiment.data)
-    marks = sliding(run.weights[0], experiment.data) > 0
+    shown, heard = finished({"scale": 1e-2, "width": 20, "horizon": 60.0})
+    run = shown.run
+    marks = floats(heard["exact"]["replay"]["sliding"], "u1").reshape(len(run), -1) > 0
     bound = np.zeros_like(marks)
     for event in run.stats.located:
         if event.kind in ("slides", "releases", "departures"):
@@ -152,92 +134,88 @@ def test_neurons_that_slide_are_marked_between_their_events():
     assert np.array_equal(marks & moving, bound & moving)
 
 
-@given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+@given(st.integers(0, 10**6), st.sampled_from(["2", "3"]), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 @settings(max_examples=8, deadline=None)
 def test_the_boundary_is_where_the_library_finds_it(seed, depth, leak):
-    network = bf.networks.gaussian((2, *[3] * (depth - 1), 1), scale=1.0, leak=leak, seed=seed)
-    x = np.random.default_rng(seed).normal(size=(4, 2))
-    zeros = boundary(network)
+    samples = np.random.default_rng(seed).normal(size=(4, 3)).tolist()
+    small = {"width": 3, "scale": 1.0, "horizon": 0.1, "samples": samples}
+    shown, heard = finished(small | {"seed": seed, "depth": depth, "leak": leak})
+    measured = heard["measures"]["measures"]["moments"][0]
+    network, zeros = shown.run[0], np.array(measured["zeros"])
     rays = np.column_stack([np.cos(zeros), np.sin(zeros)])
     beside = network(np.vstack([rays, -rays, np.eye(2), -np.eye(2)]))
     assert np.abs(network(rays)).max(initial=0) <= 1e-9 * np.abs(beside).max()  # 40 halvings of half a degree
-    if depth == 2:  # three layers may hide two zeros between two directions
-        theirs = bf.diagnostics.boundary_distance(network, x)
-        assert np.allclose(distances(network, zeros, x), theirs, rtol=1e-6, atol=1e-9)
+    if depth == "2":  # three layers may hide two zeros between two directions
+        theirs = bf.diagnostics.boundary_distance(network, shown.data.x)
+        assert np.allclose(measured["distance"], theirs, rtol=1e-6, atol=1e-9)
 
 
-def test_lines_are_those_that_coverage_grants():
-    for name, expected in [
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
         ("six_points", ["six_point_escape"]),
         ("xor", ["independent_flow"]),
         ("odd_sine", ["two_neuron_flow", "aligned"]),
         ("five_points", []),
-    ]:
-        experiment = of_preset(name)
-        network, data, ts = network_of(experiment), experiment.data, times_of(experiment)
-        found = lines_of(experiment, network, data, ts, bf.theory.coverage(network, data))
-        assert [line.name for line in found] == expected
-        assert all(line.loss.shape == ts.shape for line in found)
+    ],
+)
+def test_lines_are_those_that_coverage_grants(name, expected):
+    shown, heard = preset(name)
+    lines = heard["theory"]["lines"]
+    assert [line["name"] for line in lines] == expected
+    assert all(len(line["loss"]) == len(shown.run) for line in lines)
 
 
 def test_the_twin_is_the_run_where_the_theorem_applies():
     """[ZSL25] Thm. 5: from aligned weights on symmetric data, the ReLU network is its linear twin."""
-    experiment = replace(of_preset("six_symmetric"), width=10, initial="aligned", leak=0.2, horizon=80.0)
-    network, data = network_of(experiment), experiment.data
-    words = before_the_run(experiment, network, data, bf.theory.coverage(network, data))
-    assert "Theorem 5 (TMLR 8) applies" in words[-1].text
-    run = run_of(experiment, network, data)
-    assert run.loss[-1] < 0.9 * run.loss[0]
-    assert np.abs(run.loss - twin_of(experiment, network, data)).max() < 1e-6  # both flows to 1e-8 per step
+    shown, heard = finished(SYMMETRIC | {"width": 10, "leak": 0.2, "horizon": 80.0, "twin": True})
+    loss = shown.run.loss
+    assert "Theorem 5 (TMLR 8) applies" in heard["words"]["words"][-1]["text"]
+    assert loss[-1] < 0.9 * loss[0]
+    assert np.abs(loss - heard["twin"]["loss"]).max() < 1e-6  # both flows to 1e-8 per step
 
 
-def test_predicted_and_measured_plateaus_agree():
+@pytest.mark.parametrize(
+    ("name", "topic"), [("odd_sine", "Escape from zero"), ("six_points", "Plateau at loss 4/9")]
+)
+def test_predicted_and_measured_plateaus_agree(name, topic):
     """Both are written, and differ by less than δ = 0.15, the accuracy that six_point_escape states."""
-    for name, topic in [("odd_sine", "Escape from zero"), ("six_points", "Plateau at loss 4/9")]:
-        experiment = of_preset(name)
-        network, data = network_of(experiment), experiment.data
-        run = run_of(experiment, network, data)
-        words = [*after_the_run(experiment, network, data, run, bf.theory.coverage(network, data))]
-        found = re.fullmatch(rf"{topic}: (\S+) predicted, (\S+) measured\.", words[0].text)
-        assert found, words[0].text
-        predicted, measured = map(float, found.groups())
-        assert abs(predicted - measured) < 0.15 * measured
-        assert words[1].text.startswith("Measured plateaus: 0 to ")
+    words = [word["text"] for word in preset(name)[1]["measures"]["words"]]
+    found = re.fullmatch(rf"{topic}: (\S+) predicted, (\S+) measured\.", words[0])
+    assert found, words[0]
+    predicted, measured = map(float, found.groups())
+    assert abs(predicted - measured) < 0.15 * measured
+    assert words[1].startswith("Measured plateaus: 0 to ")
 
 
 def test_the_sixth_point_can_be_moved_back():
-    experiment = of_preset("six_points")
-    network, data = network_of(experiment), experiment.data
-    words = before_the_run(experiment, network, data, bf.theory.coverage(network, data))
-    assert words[0].button == "Move point 6 back"
-    assert words[0].makes is not None
-    assert bf.diagnostics.symmetry_defect(words[0].makes.data) <= 1e-8
+    _, heard = answers({}, rest=False)
+    (moved,) = (word for word in heard[-2]["words"] if word["topic"] == "symmetry")
+    assert moved["button"] == "Move point 6 back"
+    x = np.array(moved["state"]["samples"])
+    assert bf.diagnostics.symmetry_defect(bf.Dataset(x[:, :2], x[:, 2])) <= 1e-8
 
 
 def test_verdicts():
-    data = bf.data.six_points()
-    linear = bf.networks.gaussian((2, 4, 1), scale=1.0, leak=1.0)
-    assert verdict(linear, data, 0.0).startswith("Effectively linear:")
-    assert verdict(linear, data, 0.3).startswith("Nonlinear: the best linear map leaves 30.0%")
-    assert verdict(bf.networks.gaussian((2, 4, 1), scale=1e-6), data, 1.0).startswith("Near zero:")
+    """The six points: outputs near zero, a linear plateau, and neurons that leave it."""
+    found = [
+        verdict.partition(":")[0] for verdict in preset("six_points")[1]["measures"]["measures"]["verdicts"]
+    ]
+    assert list(dict.fromkeys(found)) == ["Near zero", "Effectively linear", "Nonlinear"]
 
 
 def test_a_preview_whose_step_diverges_takes_a_smaller_one():
-    experiment = Experiment(
-        preset="own", samples=((30.0, 5.0, 20.0), (-3.0, 40.0, -9.0)), horizon=100.0, width=5
-    )
-    preview = preview_of(experiment, network_of(experiment), experiment.data)
-    assert preview is None or np.isfinite(preview.run.loss).all()
-    calm = preview_of(SMALL, network_of(SMALL), SMALL.data)
-    assert calm is not None
-    assert calm.label == "preview: descent with step 0.0025"
+    _, heard = answers({"samples": FAR, "horizon": 100.0, "width": 5}, rest=False)
+    assert all(None not in answer["replay"]["loss"] for answer in heard if answer["stage"] == "preview")
+    _, heard = answers(SMALL, rest=False)
+    assert heard[1]["label"] == "preview: descent with step 0.0025"
 
 
 def test_a_run_that_cannot_be_made_says_why():
-    _, heard = answers(replace(SMALL, initial="aligned"))
+    _, heard = answers(SMALL | {"initial": "aligned"})
     assert heard[-1]["stage"] == "failed"
     assert heard[-1]["text"].startswith("These weights cannot be made:")
-    _, heard = answers(replace(SMALL, preset="own", samples=FAR, method="descent", step=1.0, leak=1.0))
+    _, heard = answers(SMALL | {"samples": FAR, "method": "descent", "step": 1.0, "leak": 1.0})
     assert heard[-2]["stage"] == "failed"
     assert "diverge" in heard[-2]["text"]
 
@@ -246,7 +224,7 @@ def test_files_need_the_exact_run():
     session, _ = answers(SMALL, rest=False)
     assert file_of(session, "npz")["text"].startswith("The exact run is not finished yet")
     assert file_of(session, "exe")["text"] == "There is no file of kind 'exe'."
-    assert file_of(session, "python")["text"] == script(SMALL)
+    assert "bf.gradient_flow(network, data, ts" in file_of(session, "python")["text"]
 
 
 def test_files_hold_the_run(tmp_path):

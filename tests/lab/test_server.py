@@ -16,10 +16,10 @@ import pytest
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from biasfree.lab import _processes, serve
+from biasfree.dynamics import Halted
+from biasfree.lab import serve
 from biasfree.lab._server import LARGEST_MESSAGE, MOST_PAGES, PAGE, Lab
-from biasfree.lab._state import from_fragment
-from biasfree.lab._worker import Inbox
+from biasfree.lab._worker import Inbox, in_time
 from lab_command import lab_command
 
 #: The sockets that a test has opened.
@@ -78,7 +78,7 @@ def echo(monkeypatch):
         made.append(Echo(tell))
         return made[-1]
 
-    monkeypatch.setattr(_processes.Processes, "take", take)
+    monkeypatch.setattr("biasfree.lab._server.Processes.take", take)
     return made
 
 
@@ -234,6 +234,30 @@ def test_the_newest_state_wins_and_files_do_not_disturb_it():
     assert inbox.take()["id"] == 10
 
 
+class Busy:
+    """Stands for a session: computes until it is stopped."""
+
+    def __init__(self, stop):
+        self.stop = stop
+
+    def answer(self, message):
+        if message["rest"]:
+            self.stop.wait(10)
+            raise Halted
+
+
+def test_a_run_that_takes_too_long_ends_with_a_sentence():
+    stop = threading.Event()
+    busy: Any = Busy(stop)
+    last = in_time(busy, {"rest": True}, stop, 0.0)
+    assert last is not None
+    assert last["stage"] == "failed"
+    assert last["text"].startswith(
+        "The run was stopped after 0 s; the curve ends where it was. Shorten the horizon"
+    )
+    assert in_time(busy, {"rest": False}, stop, 60.0) is None
+
+
 def test_ctrl_c_ends_the_command_and_its_processes():
     with lab_command("v9&x") as run:
         assert run.stdout is not None
@@ -272,7 +296,7 @@ def test_serve_opens_the_link_in_the_browser(monkeypatch, capsys):
     done.set()
     serve("http://127.0.0.1:5/#v1&preset=xor&leak=0.5", ended=done.is_set)
     assert opened[0] in capsys.readouterr().out
-    assert from_fragment(opened[0])[0].leak == 0.5
+    assert opened[0].endswith("#v1&preset=xor&leak=0.5")
 
 
 async def _nothing():
