@@ -22,5 +22,5 @@ def axes():
 
 @pytest.fixture
 def blank():
-    """Axes for calls that raise."""
+    """Axes without labels, as for calls that raise."""
     return Figure().subplots()

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,28 +10,21 @@ import biasfree as bf
 from refusals import invalid
 
 
-@pytest.fixture
-def axes():
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
-
-
-def test_tiles_meet_halfway_also_in_logarithms(axes):
+def test_tiles_meet_halfway_also_in_logarithms(blank):
     z = np.arange(6.0).reshape(2, 3)
     z[0, 0] = np.nan
-    mesh: Any = bf.plots.phase_diagram(axes, [1, 10, 100], [0, 2], z, log_x=True, cmap="gray")
+    mesh: Any = bf.plots.phase_diagram(blank, [1, 10, 100], [0, 2], z, log_x=True, cmap="gray")
     corners = mesh.get_coordinates()
     assert_allclose(corners[0, :, 0], 10.0 ** np.array([-0.5, 0.5, 1.5, 2.5]), rtol=1e-14)
     assert_allclose(corners[:, 0, 1], [-1, 1, 3])
     assert np.ma.getmaskarray(mesh.get_array()).ravel().tolist() == [True] + 5 * [False]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
-    single: Any = bf.plots.phase_diagram(axes, [1], [2], [[3]])
+    assert (blank.get_xscale(), blank.get_yscale()) == ("log", "linear")
+    single: Any = bf.plots.phase_diagram(blank, [1], [2], [[3]])
     assert single.get_coordinates().shape == (2, 2, 2)
 
 
-def test_brackets_reach_from_low_to_high(axes):
-    drawn = bf.plots.brackets(axes, [2, 3], [5, 6], [4, 5.5], [8, 6], along="y")
+def test_brackets_reach_from_low_to_high(blank):
+    drawn = bf.plots.brackets(blank, [2, 3], [5, 6], [4, 5.5], [8, 6], along="y")
     (bars,) = drawn[2]
     ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
     assert ends == [[4, 8], [5.5, 6]]
@@ -50,5 +42,5 @@ def test_brackets_reach_from_low_to_high(axes):
         (lambda a: bf.plots.brackets(a, [3], [1], [0], [2]), "low ≤ x ≤ high must hold"),
     ],
 )
-def test_wrong_arrays_are_refused(axes, call, message):
-    invalid(message, call, axes)
+def test_wrong_arrays_are_refused(blank, call, message):
+    invalid(message, call, blank)

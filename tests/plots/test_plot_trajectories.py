@@ -80,10 +80,6 @@ def test_logarithmic_axes_omit_points_without_logarithm(axes):
     assert 6 <= early <= 14
 
 
-def test_a_run_of_one_time_can_be_drawn(axes):
-    assert np.size(bf.plots.loss(axes, run(np.zeros(1), np.ones(1))).get_xdata()) == 1
-
-
 def test_losses_that_cannot_be_drawn_are_refused(blank):
     with pytest.raises(
         ValueError, match=r"trajectory must be a bf\.Trajectory or bf\.MapTrajectory, got a list"
