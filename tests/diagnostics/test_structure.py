@@ -99,19 +99,6 @@ def test_noise_is_a_distance_of_its_size(seed, noise):
     assert 0.1 * size < found.relu < 10 * size
 
 
-def test_sorted_layers_show_blocks():
-    vectors = drawn(np.random.default_rng(5), (8, 7))
-    network = bf.Network(tuple(structured(vectors, 0.0)))
-    found = structure_distance(network)
-    assert found is not None
-    middle = network.weights[1][np.ix_(found.orders[1], found.orders[0])]
-    up, above = (int(np.sum(v > 0)) for v in vectors)
-    assert not middle[:above, up:].any()
-    assert not middle[above:, :up].any()
-    assert (middle[:above, :up] > 0).all()
-    assert (middle[above:, up:] > 0).all()
-
-
 def test_networks_without_the_structure():
     low = bf.networks.low_rank(R, widths=(4, 4), scale=1)
     for network in (

@@ -275,10 +275,3 @@ def test_margins_of_other_models():
         assert margins(network, data).normalized is None
     invalid("labels −1 and", margins, lambda x: x[:, 0], bf.Dataset(data.x, [0.0, 1.0]))
     invalid("the model has 2 outputs, but the data have 1", margins, lambda x: x, data)
-
-
-def test_margins_over_time():
-    data = bf.Dataset(np.array([[1.0, 0], [0, -2.0]]), np.array([1.0, -1.0]))
-    networks = [bf.Network((a * np.ones((1, 2)),), leak=1.0) for a in (1.0, 3.0)]
-    found = path(*networks).map(lambda network: margins(network, data).smallest)
-    assert_array_equal(found, [1, 3])
