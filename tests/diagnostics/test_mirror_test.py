@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_equal
 
 import biasfree as bf
 from biasfree.diagnostics import symmetry, symmetry_defect
-from biasfree.diagnostics._mirror_test import mirror_inputs
 from biasfree.theory import half_space_defect, worst_half_spaces
 from refusals import invalid
 
@@ -141,25 +140,30 @@ def test_mirror_images_to_rounding():
 
 
 def test_evenness_and_oddness_are_separate_statements():
-    even_inputs = mirror_inputs(bf.Dataset(SINE.x, np.abs(SINE.y)))
-    assert even_inputs.share == 1
-    assert even_inputs.mismatch == 2  # |y| + |y| where |y| is largest
-    part = mirror_inputs(bf.Dataset(SINE.x[:45], SINE.y[:45]))
-    assert (part.share, part.mismatch) == (30 / 45, 0)
-    none = mirror_inputs(bf.Dataset(SINE.x[:30], SINE.y[:30]))
-    assert none.share == 0
-    assert np.isnan(none.mismatch)
+    even_inputs = symmetry(bf.Dataset(SINE.x, np.abs(SINE.y)), flips=1)
+    assert even_inputs.evenness == 1
+    assert even_inputs.oddness == 2  # |y| + |y| where |y| is largest
+    part = symmetry(bf.Dataset(SINE.x[:45], SINE.y[:45]), flips=1)
+    assert (part.evenness, part.oddness) == (30 / 45, 0)
+    none = symmetry(bf.Dataset(SINE.x[:30], SINE.y[:30]), flips=1)
+    assert none.evenness == 0
+    assert np.isnan(none.oddness)
     assert not none.exact
 
 
-def test_mirrors_count_repeated_samples_and_the_origin():
-    x = np.array([[1.0, 2], [1, 2], [-1, -2], [0, 0], [-1, -2], [3, 1]])
-    found = mirror_inputs(bf.Dataset(x, [1.0, 2, -2, 0, -1, 5]))
-    assert (found.share, found.mismatch) == (5 / 6, 0)  # targets at equal x are matched in their order
-    assert mirror_inputs(bf.Dataset(x[[0, 1, 2]], [1.0, 1, -1])).share == 2 / 3
-    assert mirror_inputs(bf.Dataset(x[[3]], [1.0])).mismatch == 1  # y(0) must be 0
-    near = bf.Dataset([[1.0, 1], [-1, -1 - 1e-9]], [1.0, -1])
-    assert mirror_inputs(near).share == 0
+@pytest.mark.parametrize(
+    ("x", "y", "evenness", "oddness"),
+    [
+        # targets at equal x are matched in their order
+        ([[1, 2], [1, 2], [-1, -2], [0, 0], [-1, -2], [3, 1]], [1, 2, -2, 0, -1, 5], 5 / 6, 0),
+        ([[1, 2], [1, 2], [-1, -2]], [1, 1, -1], 2 / 3, 0),
+        ([[0, 0]], [1], 1, 1),  # y(0) must be 0
+        ([[1, 1], [-1, -1 - 1e-9]], [1, -1], 0, np.nan),
+    ],
+)
+def test_mirrors_count_repeated_samples_and_the_origin(x, y, evenness, oddness):
+    found = symmetry(bf.Dataset(x, y), flips=1)
+    assert_equal((found.evenness, found.oddness), (evenness, oddness))
 
 
 def test_defect_grows_and_p_falls_as_six_points_and_mirror_pairs_lose_their_symmetry():
