@@ -7,8 +7,10 @@ import numpy as np
 import xarray
 
 from biasfree.tables import Table
-from biasfree_papers.experiment import PAPER, Claim
+from biasfree_papers import reproduction
+from biasfree_papers.experiment import PAPER, Claim, silent
 from biasfree_papers.figure import load_figure
+from biasfree_papers.registry import REGISTRY
 
 
 def stub(name="fig3", *, holds=True, run=None, **changes):
@@ -36,3 +38,16 @@ def stub(name="fig3", *, holds=True, run=None, **changes):
         load_figure("biasfree_papers.fig3", PAPER), rebuilt="", deviations=(), modules=frozenset()
     )
     return replace(plain, name=name, run=labeled, statements=lambda _: [*claims, table], draw=draw, **changes)
+
+
+def registry_of(figure, monkeypatch):
+    """A registry of one stub, made in this process, since other processes do not know it."""
+
+    def make_here(tasks, out, *, anew, **_):
+        for experiment, settings in tasks:
+            reproduction.make(experiment, settings, out, silent, anew=anew)
+        return []
+
+    monkeypatch.setattr(REGISTRY, "_found", {figure.name: figure})
+    monkeypatch.setattr(reproduction, "make_all", make_here)
+    return REGISTRY

@@ -49,7 +49,7 @@ labeled = bf.Dataset(data.x, np.sign(data.x[:, 0]))
 bf.long_descent(network, labeled, horizon=10.0)
 bf.sharpness(network, data)
 from typer.testing import CliRunner
-from biasfree.cli._command import app
+from biasfree.cli import app
 print(CliRunner().invoke(app, ["doctor"]).output)
 """)
     assert "JAX is not installed; pip install 'biasfree[jax]' adds optimizers and accelerators" in said

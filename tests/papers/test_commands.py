@@ -10,29 +10,20 @@ import pytest
 from typer.testing import CliRunner
 
 import biasfree
-from biasfree.cli._command import app
+from biasfree.cli import app
 from biasfree_papers import reproduction
 from biasfree_papers.commands.summary import LINES, figure_line, screen, show_claims
 from biasfree_papers.commands.watching import Watcher
 from biasfree_papers.experiment import silent
 from biasfree_papers.registry import REGISTRY
-from stubs import stub
+from stubs import registry_of, stub
 
 RUNNER = CliRunner()
 
 
 @pytest.fixture
 def registry(monkeypatch):
-    """One stub, made in this process."""
-
-    def make_here(tasks, out, *, anew, **_):
-        for experiment, settings in tasks:
-            reproduction.make(experiment, settings, out, silent, anew=anew)
-        return []
-
-    monkeypatch.setattr(REGISTRY, "_found", {"fig3": stub(small={"width": 60, "seeds": 2})})
-    monkeypatch.setattr(reproduction, "make_all", make_here)
-    return REGISTRY
+    return registry_of(stub(small={"width": 60, "seeds": 2}), monkeypatch)
 
 
 @pytest.mark.usefixtures("registry")
@@ -63,10 +54,12 @@ def test_claims_are_printed_on_demand_only(tmp_path):
         assert "the stub's table" in told.output
 
 
-def test_a_claim_of_ours_that_fails_is_printed_in_full(registry, tmp_path):
+def test_a_claim_of_ours_that_fails_sets_the_exit_code_and_is_printed_in_full(registry, tmp_path):
     registry["fig3"] = stub(holds=False)
-    told = RUNNER.invoke(app, ["run", "fig3", "--out", str(tmp_path)])
+    told = RUNNER.invoke(app, ["run", "--all", "--out", str(tmp_path)])
     assert (told.exit_code, "bound: a bound" in told.output) == (1, True)
+    assert "does not hold" in told.output
+    assert "0 of 1 claims of ours hold:" in told.output
     assert "the caption" not in told.output  # the origin of the paper's claim, which is reported only
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from biasfree.cli._command import app
+from biasfree.cli import app
 from processes import alive, wait_until
 
 FILE = """

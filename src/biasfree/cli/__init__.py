@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from biasfree.stopping import STOP
+
+if TYPE_CHECKING:
+    import typer
+
+__all__ = ["app", "main"]
 
 
 def main() -> None:
@@ -11,3 +18,12 @@ def main() -> None:
     from biasfree.cli._command import command
 
     STOP.leave(command())
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """The application `app`, whose commands are loaded on first use."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from biasfree.cli import _command
+
+    return _command.app

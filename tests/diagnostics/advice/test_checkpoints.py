@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import biasfree as bf
-from biasfree.cli._command import app
+from biasfree.cli import app
 from biasfree.networks import checkpoint_files, checkpoint_steps
 from refusals import invalid
 
