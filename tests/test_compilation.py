@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 import jax
 
 import biasfree as bf
-from biasfree.dynamics.__main__ import main
 from biasfree.dynamics.flow import native
 
 CONFIG: Any = jax.config
@@ -74,7 +74,7 @@ def test_the_package_itself_changes_no_setting():
 def test_the_command_compiles_every_native_function():
     """`python -m biasfree.dynamics`, which `make install` runs."""
     modules = [importlib.import_module(f"{native.__name__}.{path.stem}") for path in SOURCES]
-    main()
+    runpy.run_module("biasfree.dynamics", run_name="__main__")
     entries = [f for module in modules for f in vars(module).values() if hasattr(f, "signatures")]
     called = {
         f.py_func.__name__: len(f.signatures) for f in entries if not f.targetoptions["no_cpython_wrapper"]

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from biasfree._version import __version__
+import biasfree
+import biasfree_papers
 from biasfree.dynamics import KNOWN_WRONG
-from biasfree_papers import __version__ as papers_version
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"biasfree": ROOT, "biasfree_papers": ROOT / "papers"}
@@ -55,7 +55,7 @@ def test_every_package_that_is_imported_is_declared(name):
 
 def test_both_packages_have_the_same_bounds():
     library, papers = needs("biasfree"), needs("biasfree_papers")
-    assert papers.pop("biasfree").specifier.contains(__version__)
+    assert papers.pop("biasfree").specifier.contains(biasfree.__version__)
     assert {one: bound for one, bound in papers.items() if bound.specifier != library[one].specifier} == {}
 
 
@@ -87,7 +87,11 @@ def test_an_issue_template_says_what_it_is_for(name):
 def test_the_citation_is_complete():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()  # those that the format requires
-    assert (cited["cff-version"], cited["type"], cited["version"]) == ("1.2.0", "software", __version__)
+    assert (cited["cff-version"], cited["type"], cited["version"]) == (
+        "1.2.0",
+        "software",
+        biasfree.__version__,
+    )
     assert cited["license"] == project("biasfree")["license"] == project("biasfree_papers")["license"]
     paper = cited["preferred-citation"]
     assert {"type", "title", "authors", "year", "journal"} <= paper.keys()
@@ -98,7 +102,7 @@ def test_the_changelog_goes_back_version_by_version():
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     versions = [tuple(map(int, heading.split("."))) for heading in headings]
     assert versions == sorted(set(versions), reverse=True)
-    assert headings[0] == __version__ == papers_version
+    assert headings[0] == biasfree.__version__ == biasfree_papers.__version__
 
 
 def test_both_packages_carry_the_license():
