@@ -36,12 +36,6 @@ class Hyperplanes:
         """The dimension of the span of the samples."""
         return int(np.linalg.matrix_rank(self.normals)) if len(self.normals) else 0
 
-    @property
-    def ray_count(self) -> int:
-        """The number of `rays`."""
-        edges = min(comb(len(self.normals), self.rank - 1), policy.MOST_RAYS) if self.rank > 1 else self.rank
-        return 2 * (edges + min(len(self.normals), policy.MOST_NORMALS))
-
     def rays(self) -> Float[np.ndarray, "R D"]:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
 
