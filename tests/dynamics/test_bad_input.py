@@ -7,8 +7,6 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.descent import _batches as batches
-from biasfree.dynamics.flow import _gradient_flow as flow
 
 DATA = oracles.random_data(5, 3)
 NETWORK = bf.networks.gaussian((3, 4, 1), scale=1.0)
@@ -137,24 +135,26 @@ FLOW: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_computed(monkeypatch):
-    """The simulators check their arguments before the data."""
+def no_state(_):
+    """In place of a measurement, which the first state of a run would come to."""
+    raise AssertionError("computed before the arguments were checked")
 
-    def no(*_):
-        raise AssertionError("computed before the arguments were checked")
 
-    monkeypatch.setattr(batches, "samples_of", no)
-    for kind in ("Flow", "TwoLayers", "Deep"):
-        monkeypatch.setattr(flow, kind, no)
+def refused(simulator, message, **arguments):
+    """A simulator refuses these arguments in one sentence, before it has a state."""
+    network, data = arguments.pop("network"), arguments.pop("data")
+    with pytest.raises(ValueError, match=message) as refusal:
+        simulator(network, data, **arguments)
+    said = str(refusal.value)
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert ". " not in said
 
 
 @pytest.mark.parametrize(("change", "message"), COMMON + DESCENT)
 def test_gradient_descent_refuses(change, message):
-    arguments = {"network": NETWORK, "data": DATA, "step": 0.1, "steps": 10, **change}
-    with pytest.raises(ValueError, match=message) as refusal:
-        bf.gradient_descent(arguments.pop("network"), arguments.pop("data"), **arguments)
-    assert_is_one_sentence(str(refusal.value))
+    given = {"network": NETWORK, "data": DATA, "step": 0.1, "steps": 10, "save": no_state, **change}
+    refused(bf.gradient_descent, message, **given)
 
 
 OWN = {"loss", "l2", "until", "save"}  # arguments that long_descent does not have
@@ -163,21 +163,10 @@ OWN = {"loss", "l2", "until", "save"}  # arguments that long_descent does not ha
 @pytest.mark.parametrize(("change", "message"), [one for one in COMMON if not OWN & {*one[0]}] + LONG)
 def test_long_descent_refuses(change, message):
     labels = oracles.random_data(5, 3, labels=True)
-    arguments = {"network": NETWORK, "data": labels, "horizon": 10.0, **change}
-    with pytest.raises(ValueError, match=message) as refusal:
-        bf.long_descent(arguments.pop("network"), arguments.pop("data"), **arguments)
-    assert_is_one_sentence(str(refusal.value))
+    refused(bf.long_descent, message, **{"network": NETWORK, "data": labels, "horizon": 10.0, **change})
 
 
 @pytest.mark.parametrize(("change", "message"), COMMON + FLOW)
 def test_gradient_flow_refuses(change, message):
-    arguments = {"network": NETWORK, "data": DATA, "ts": [0.0, 1.0], **change}
-    with pytest.raises(ValueError, match=message) as refusal:
-        bf.gradient_flow(arguments.pop("network"), arguments.pop("data"), arguments.pop("ts"), **arguments)
-    assert_is_one_sentence(str(refusal.value))
-
-
-def assert_is_one_sentence(message):
-    assert message.endswith(".")
-    assert "\n" not in message
-    assert ". " not in message
+    given = {"network": NETWORK, "data": DATA, "ts": [0.0, 1.0], "save": no_state, **change}
+    refused(bf.gradient_flow, message, **given)

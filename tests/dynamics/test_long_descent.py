@@ -5,8 +5,6 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.descent import _long_descent as growing
-from biasfree.dynamics.descent._long_descent import long_descent, loss_and_curvature
 
 SEPARABLE = bf.data.symmetrize(bf.Dataset(np.array([[1.0, 0.4], [0.8, -0.5]]), np.ones(2)))
 STARTS = [bf.networks.gaussian((2, 6, 1), scale=1e-2, leak=0.3, seed=seed) for seed in range(2)]
@@ -14,7 +12,7 @@ STARTS = [bf.networks.gaussian((2, 6, 1), scale=1e-2, leak=0.3, seed=seed) for s
 
 @pytest.fixture(scope="module")
 def runs():
-    return long_descent(STARTS, [SEPARABLE, SEPARABLE], horizon=1e8)
+    return bf.long_descent(STARTS, [SEPARABLE, SEPARABLE], horizon=1e8)
 
 
 def curvature(network, data, train):
@@ -38,14 +36,14 @@ def curvature(network, data, train):
 
 @pytest.mark.parametrize("train", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_bound_is_one(train, seed):
+def test_a_step_is_at_most_half_of_the_inverse_curvature(train, seed):
     rng = np.random.default_rng(seed)
     data = bf.Dataset(rng.normal(size=(9, 3)), rng.choice([-1.0, 1.0], size=9))
     network = bf.networks.gaussian((3, 5, 1), scale=3.0, leak=0.3, seed=seed)
-    found = loss_and_curvature(network.weights, network.leak, data, train)
+    run = bf.long_descent(network, data, horizon=1e6, train=train, save_every=1, max_steps=1)
     # differences of gradients of order 1 by 1e-6: 1e-9, and the curvature is of order 1
-    assert found.curvature >= curvature(network, data, train) * (1 - 1e-6)
-    assert found.loss == pytest.approx(oracles.loss(network, data, "logistic"), rel=1e-13)
+    assert run.ts[1] * curvature(network, data, train) <= 0.5 * (1 + 1e-6)
+    assert run.loss[0] == pytest.approx(oracles.loss(network, data, "logistic"), rel=1e-13)
 
 
 def test_the_loss_falls_and_steps_grow(runs):
@@ -83,7 +81,7 @@ def test_it_is_gradient_descent_with_the_reported_steps(runs):
 def test_small_steps_lead_to_the_same_place():
     """Descent at a tenth of the steps: those of ηB = 1/2 misjudge time by a share of ηB/2 at most."""
     start = bf.networks.gaussian((2, 6, 1), scale=1.0, leak=0.3, seed=3)
-    long = long_descent(start, SEPARABLE, horizon=100.0)
+    long = bf.long_descent(start, SEPARABLE, horizon=100.0)
     least = float(np.diff(long.ts).min()) / 640
     plain = bf.gradient_descent(
         start, SEPARABLE, step=least, steps=round(long.ts[-1] / least), save_every=10**7, loss="logistic"
@@ -98,7 +96,7 @@ def test_it_is_the_reduced_flow_at_huge_times(leak):
     """Steps of a quarter of the stable limit misjudge time by a factor of at most 5/4, and |w| goes as ln
     t."""
     start = bf.networks.rank_one([0.2, 1.0], width=6, scale=0.3, leak=leak)
-    run = long_descent(start, SEPARABLE, horizon=1e30)
+    run = bf.long_descent(start, SEPARABLE, horizon=1e30)
     late = run.ts > 1e10
     flow = bf.theory.reduced_flow(start, SEPARABLE, run.ts[late], loss="logistic", rtol=1e-8)
     gap = np.linalg.norm((run.maps[late] - flow.maps)[:, 0], axis=1)
@@ -107,9 +105,9 @@ def test_it_is_the_reduced_flow_at_huge_times(leak):
 
 def test_one_network_and_many_are_the_same(runs):
     """Steps are those that are safe for all: of seventeen equal networks, their own."""
-    alone = long_descent(STARTS[0], SEPARABLE, horizon=1e3)
+    alone = bf.long_descent(STARTS[0], SEPARABLE, horizon=1e3)
     assert isinstance(alone, bf.Trajectory)
-    many = long_descent([STARTS[0]] * 17, SEPARABLE, horizon=1e3)
+    many = bf.long_descent([STARTS[0]] * 17, SEPARABLE, horizon=1e3)
     assert len(many) == 17
     for run in (many[0], many[16]):
         np.testing.assert_allclose(run.ts, alone.ts, rtol=1e-10)
@@ -118,7 +116,7 @@ def test_one_network_and_many_are_the_same(runs):
 
 
 def test_a_fixed_layer_stays():
-    run = long_descent(STARTS[0], SEPARABLE, horizon=50.0, train=(True, False))
+    run = bf.long_descent(STARTS[0], SEPARABLE, horizon=50.0, train=(True, False))
     np.testing.assert_array_equal(run.weights[1], np.broadcast_to(STARTS[0].weights[1], (len(run), 1, 6)))
     assert run.loss[-1] < run.loss[0]
 
@@ -126,7 +124,7 @@ def test_a_fixed_layer_stays():
 def test_it_says_where_steps_did_not_suffice():
     """Labels that no bias-free network can have: x and 2x differ in theirs, and f(2x) = 2f(x)."""
     data = bf.Dataset(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1.0, -1, 1, -1]))
-    run = long_descent(STARTS[0], data, horizon=1e9, max_steps=100)
+    run = bf.long_descent(STARTS[0], data, horizon=1e9, max_steps=100)
     assert run.stats.stopped.startswith("max_steps=100 at t = ")
     assert run.stats.evaluations == 100
     assert len(run) == 3
@@ -134,11 +132,11 @@ def test_it_says_where_steps_did_not_suffice():
 
 def test_steps_that_raise_the_loss_are_undone(monkeypatch):
     """With steps a thousand times too large the loss still never rises, and the halvings are counted."""
-    monkeypatch.setattr(growing, "_SHARE", 500.0)
+    monkeypatch.setattr("biasfree.dynamics.descent._long_descent._SHARE", 500.0)
     data = bf.Dataset(
         np.array([[1.0, 0.3], [-0.6, 1.0], [0.5, -1.0], [-1.0, -0.8]]), np.array([1.0, -1, -1, 1])
     )
-    run = long_descent(bf.networks.gaussian((2, 6, 1), scale=1.0, seed=1), data, horizon=1e4, save_every=4)
+    run = bf.long_descent(bf.networks.gaussian((2, 6, 1), scale=1.0, seed=1), data, horizon=1e4, save_every=4)
     assert run.stats.rejected > 0
     assert run.stats.evaluations == run.stats.accepted + run.stats.rejected
     assert run.stats.accepted == 4 * (len(run) - 1)
@@ -148,6 +146,6 @@ def test_steps_that_raise_the_loss_are_undone(monkeypatch):
 def test_nothing_to_learn_takes_no_time():
     """Without a slope there is no curvature, and steps are as long as the horizon."""
     zero = bf.Network((np.zeros((6, 2)), np.zeros((1, 6))), leak=0.3)
-    run = long_descent(zero, SEPARABLE, horizon=50.0, train=(True, False))
+    run = bf.long_descent(zero, SEPARABLE, horizon=50.0, train=(True, False))
     assert len(run) == 2
     np.testing.assert_allclose(run.loss, np.log(2))

@@ -1,5 +1,6 @@
 """Optimizers of optax against PyTorch's and against descent; batches in mirror pairs; refusals."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 import biasfree as bf
+import oracles
 
 STEPS = 200
 
@@ -78,16 +80,21 @@ def test_batches_are_reproducible_and_runs_of_a_list_share_them():
 
 
 def test_an_epoch_sees_every_pair_once():
-    from biasfree.dynamics.descent._minibatches import batches_of
-
-    _, data = problem()
-    batches = batches_of([data], 4, pairs=True, seed=0)
-    for _ in range(3):
-        epoch = batches.take(len(data) // 4)
-        assert sorted(epoch.ravel()) == list(range(len(data)))
-        for batch in epoch:
-            rows = np.column_stack([data.x, data.y])[batch]
-            np.testing.assert_allclose(rows.sum(axis=0), 0, atol=1e-12)
+    """Each step of length h goes along the slope of one mirror pair, and eight of them along those of all."""
+    network, data = problem()
+    h, pairs = 0.1, bf.data.mirror_pairs(data)
+    assert pairs is not None
+    run = bf.optimize(network, data, optax.sgd(h), steps=24, batch_size=2)
+    seen = []
+    for before, after in pairwise(run):
+        moved = after.weights[0] - before.weights[0]
+        rows = [bf.Dataset(data.x[[i, j]], data.y[[i, j]]) for i, j in zip(*pairs, strict=True)]
+        slopes = [oracles.gradients(*oracles.layers(before), before.leak, each)[0][0] for each in rows]
+        gaps = [np.abs(moved + h * slope).max() for slope in slopes]
+        assert min(gaps) < 1e-14
+        seen.append(int(np.argmin(gaps)))
+    for epoch in (seen[:8], seen[8:16], seen[16:]):
+        assert sorted(epoch) == list(range(8))
 
 
 def test_until_save_and_fixed_layers():

@@ -4,15 +4,12 @@ The type checker verifies `assert_type` and the calls it must refuse; pytest ver
 """
 
 import inspect
-from typing import Any, Required, assert_type, get_origin, get_type_hints
+from typing import Any, Required, assert_type, get_args, get_origin, get_overloads, get_type_hints
 
 import numpy as np
 import pytest
 
 import biasfree as bf
-from biasfree.dynamics.descent._gradient_descent import DescentOptions
-from biasfree.dynamics.descent._long_descent import LongDescentOptions
-from biasfree.dynamics.flow._gradient_flow import FlowOptions
 
 DATA = bf.data.six_points()
 LABELS = bf.Dataset(DATA.x, np.sign(DATA.y))
@@ -71,19 +68,14 @@ def test_wrong_calls_are_refused_by_the_type_checker_too():
         bf.gradient_flow(NETWORK, [DATA], [1.0])  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize(
-    ("simulator", "options"),
-    [
-        (bf.gradient_flow, FlowOptions),
-        (bf.gradient_descent, DescentOptions),
-        (bf.long_descent, LongDescentOptions),
-    ],
-)
-def test_the_overloads_have_the_keywords_of_the_signature(simulator, options):
+@pytest.mark.parametrize("simulator", [bf.gradient_flow, bf.gradient_descent, bf.long_descent, bf.optimize])
+def test_the_overloads_have_the_keywords_of_the_signature(simulator):
     """`help` and the checks of arguments read the signature, the type checker reads the overloads."""
     parameters = inspect.signature(simulator, eval_str=True).parameters.values()
     keywords = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
-    assert {name: p.annotation for name, p in keywords.items()} == get_type_hints(options)
     required = [name for name, p in keywords.items() if p.default is p.empty]
-    kinds = get_type_hints(options, include_extras=True)
-    assert required == [name for name, kind in kinds.items() if get_origin(kind) is Required]
+    for overload in get_overloads(simulator):
+        (options,) = get_args(get_type_hints(overload)["options"])
+        assert {name: p.annotation for name, p in keywords.items()} == get_type_hints(options)
+        kinds = get_type_hints(options, include_extras=True)
+        assert required == [name for name, kind in kinds.items() if get_origin(kind) is Required]
