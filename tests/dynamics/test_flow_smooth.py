@@ -159,18 +159,6 @@ def test_until_stops_where_the_loss_falls_to_the_level():
     assert oracles.distance([w[-1:] for w in run.weights], [w[-1:] for w in there]) <= 10 * bound(run)
 
 
-def test_until_of_a_network_that_is_already_there():
-    run = bf.gradient_flow(linear(), DATA, [1.0, 2.0], until=100.0)
-    assert run.ts.tolist() == [0.0]
-    assert run.stats.stopped == "loss level reached"
-
-
-def test_until_never_reached_is_the_whole_run():
-    run = bf.gradient_flow(linear(), DATA, TS, until=1e-9)
-    np.testing.assert_array_equal(run.ts, TS)
-    assert run.stats.stopped == "end of ts"
-
-
 def test_atol_is_relative_to_the_initial_norms():
     """A layer that decays costs no more steps once it is below atol; the tighter atol, the more steps."""
     network, data = linear(scale=1.0), bf.Dataset(DATA.x, np.zeros((8, 2)))

@@ -90,7 +90,9 @@ def test_levels_above_the_initial_loss_are_reached_at_once(method):
     assert run.stats.reached == (0.0, alone.ts[-1], 0.0)
     for one, other in zip(run.weights, alone.weights, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert flow(method, until=[100.0, 200.0]).ts.tolist() == [0.0]
+    at_once = flow(method, until=[100.0, 200.0], ts=np.array([1.0, 2.0]))
+    assert at_once.ts.tolist() == [0.0]
+    assert at_once.stats.stopped == "loss level reached"
 
 
 @METHODS
