@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
 import biasfree as bf
@@ -111,61 +111,6 @@ def sorted_at(network, data):
     """The deepest level of samples merged at a network whose neurons turn by 1e-5 a step."""
     turned = bf.Network((network.weights[0] + 1e-5, *network.weights[1:]), leak=network.leak)
     return Merging(data.x, data.targets, network.leak).sort(params_of(network), params_of(turned), 1)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    sizes=sampled_from([(3, 8, 1), (3, 6, 6, 1)]),
-    leak=sampled_from([0.0, 0.3]),
-    share=floats(0, 0.999),
-    seed=integers(0, 2**31),
-)
-def test_merged_samples_keep_their_patterns_within_the_margin(sizes, leak, share, seed):
-    """Neurons of the first layer are moved at random, up to the largest turn that the margin allows."""
-    data, rng = oracles.random_data(400, 3, seed=seed), np.random.default_rng(seed)
-    network = gathered(sizes, spread=1e-3, leak=leak, seed=seed)
-    level, _ = sorted_at(network, data)
-    assume(level is not None)  # where a hyperplane has many samples near it, it may not be worth it
-    merged = np.setdiff1d(np.arange(400), level.left)
-    assert len(merged) > 100
-    way, first, reach = rng.standard_normal(network.weights[0].shape), network.weights[0], 1.0
-    triangles = level.triangles[:, :3, :3]
-
-    def turned(length):
-        """The largest turn of the inputs of a neuron on the rows of a pattern."""
-        moved = bf.Network((first + length * way, *network.weights[1:]), leak=leak)
-        signs, h, worst = level.signs, triangles, 0.0
-        before = triangles
-        for w, old in zip(moved.weights[:-1], network.weights[:-1], strict=True):
-            z, reference = h @ w.T, before @ old.T
-            slopes = np.where(signs[:, : len(w)], 1.0, leak)[:, None]
-            signs, h, before = signs[:, len(w) :], slopes * z, slopes * reference
-            along, aside = _along_and_aside(reference, z)
-            worst = max(worst, np.inf if (along <= 0).any() else float((aside / along).max()))
-        return worst
-
-    for _ in range(60):  # the longest move within a share of the margin, by halving
-        reach = reach if turned(reach) <= share * level.margin else reach / 2
-    moved = bf.Network((first + reach * way, *network.weights[1:]), leak=leak)
-    for one, other in zip(_patterns(network, data.x[merged]), _patterns(moved, data.x[merged]), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def _along_and_aside(reference, z):
-    """The parts of z along the reference and across it, neuron by neuron of every pattern; those of neurons
-    without inputs count as not turned."""
-    size = np.linalg.norm(reference, axis=1)
-    along = np.einsum("cdn,cdn->cn", reference, z) / np.where(size > 0, size, 1.0)
-    aside = np.linalg.norm(z - along[:, None] * reference / np.where(size > 0, size, 1.0)[:, None], axis=1)
-    return np.where(size > 0, along, 1.0), aside
-
-
-def _patterns(network, x):
-    h = x
-    for w in network.weights[:-1]:
-        z = h @ w.T
-        yield z > 0
-        h = np.where(z > 0, z, network.leak * z)
 
 
 def test_the_margin_is_sharp_in_the_plane():
