@@ -198,10 +198,15 @@ def test_the_sixth_point_can_be_moved_back():
 
 def test_verdicts():
     """The six points: outputs near zero, a linear plateau, and neurons that leave it."""
-    found = [
-        verdict.partition(":")[0] for verdict in preset("six_points")[1]["measures"]["measures"]["verdicts"]
-    ]
-    assert list(dict.fromkeys(found)) == ["Near zero", "Effectively linear", "Nonlinear"]
+    verdicts = preset("six_points")[1]["measures"]["measures"]["verdicts"]
+    kinds = [verdict.partition(":")[0] for verdict in verdicts]
+    assert list(dict.fromkeys(kinds)) == ["Near zero", "Effectively linear", "Nonlinear"]
+    share = re.fullmatch(
+        r"Nonlinear: the best linear map leaves (\S+)% of the outputs unexplained\.", verdicts[-1]
+    )
+    assert share
+    last = preset("six_points")[1]["measures"]["measures"]["moments"][-1]
+    assert share[1] == f"{100 * last['nonlinear']:.1f}"
 
 
 def test_a_preview_whose_step_diverges_takes_a_smaller_one():
