@@ -12,7 +12,7 @@ import oracles
 from biasfree.dynamics._problem import params_of
 from biasfree.dynamics.descent import _merging as merging
 from biasfree.dynamics.descent import _rows as rows
-from biasfree.dynamics.descent._merging import Merging
+from biasfree.dynamics.descent._merging import SampleMerging
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_only_the_square_loss_merges_samples(loss):
 def sorted_at(network, data):
     """The deepest level of samples merged at a network whose neurons turn by 1e-5 a step."""
     turned = bf.Network((network.weights[0] + 1e-5, *network.weights[1:]), leak=network.leak)
-    return Merging(data.x, data.targets, network.leak).sort(params_of(network), params_of(turned), 1)
+    return SampleMerging(data.x, data.targets, network.leak).sort(params_of(network), params_of(turned), 1)
 
 
 def test_the_margin_is_sharp_in_the_plane():
@@ -152,13 +152,13 @@ def run_of_small_weights(**options):
 
 def test_samples_are_sorted_again_as_neurons_turn(monkeypatch):
     """Neurons that turn far cross the hyperplanes of samples; no saved state is lost where they do."""
-    made, sort = [], Merging.sort
+    made, sort = [], SampleMerging.sort
 
     def noted(self, *given):
         made.append(sort(self, *given))
         return made[-1]
 
-    monkeypatch.setattr(Merging, "sort", noted)
+    monkeypatch.setattr(SampleMerging, "sort", noted)
     merged, plain = run_of_small_weights(save_every=1)
     assert sum(level is not None for level, _ in made) > 5
     assert len(merged) == len(plain) == 1501

@@ -78,7 +78,7 @@ def echo(monkeypatch):
         made.append(Echo(tell))
         return made[-1]
 
-    monkeypatch.setattr("biasfree.lab._server.Processes.take", take)
+    monkeypatch.setattr("biasfree.lab._server.Pool.take", take)
     return made
 
 
@@ -291,7 +291,7 @@ async def test_serve_says_that_a_port_is_taken(lab):
 def test_serve_opens_the_link_in_the_browser(monkeypatch, capsys):
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("biasfree.lab._server.Processes", lambda: SimpleNamespace(warm=int, close=_nothing))
+    monkeypatch.setattr("biasfree.lab._server.Pool", lambda: SimpleNamespace(warm=int, close=_nothing))
     done = threading.Event()
     done.set()
     serve("http://127.0.0.1:5/#v1&preset=xor&leak=0.5", ended=done.is_set)

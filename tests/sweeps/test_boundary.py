@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import biasfree as bf
-from biasfree.sweeps._boundary import Field, crossings, is_logarithmic
+from biasfree.sweeps._boundary import Averages, crossings, is_logarithmic
 from refusals import invalid
 from sweeps.test_breaking import calls, stored, swept
 
@@ -47,7 +47,7 @@ NUMBERS = st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0])  # a level that is 
 @given(st.lists(NUMBERS, min_size=2, max_size=8), NUMBERS, st.floats(1e-7, 1e3), st.booleans())
 def test_there_is_one_crossing_per_change_of_side(values, level, first, logarithmic):
     places = {(first * 2.0**i,): value for i, value in enumerate(values)}
-    line = crossings(Field("z", ("x",), {}, {"x": logarithmic}, places, []), level)
+    line = crossings(Averages("z", ("x",), {}, {"x": logarithmic}, places, []), level)
     sides = np.array(values) >= level
     assert line.sizes["crossing"] == np.abs(np.diff(sides.astype(int))).sum()
     assert ((line["low"] <= line["x"]) & (line["x"] <= line["high"])).all()

@@ -38,7 +38,7 @@ class Form(NamedTuple):
     train: tuple[bool, ...]
 
 
-class Samples(NamedTuple):
+class Chunks(NamedTuple):
     """Samples in C chunks of n; `share` is 1/P for a sample and 0 for padding."""
 
     x: Float[Array, "C n D"]
@@ -58,7 +58,7 @@ def physics_of(network: Network, l2: float) -> Physics:
     return Physics(np.float64(network.leak), np.float64(l2))
 
 
-def samples_of(network: Network, data: Dataset) -> Samples:
+def samples_of(network: Network, data: Dataset) -> Chunks:
     """The data in chunks of equal length, of at most CHUNK_ELEMENTS activations."""
     rows = max(1, CHUNK_ELEMENTS // max(network.sizes[1:]))
     chunks = -(-len(data) // rows)
@@ -68,16 +68,16 @@ def samples_of(network: Network, data: Dataset) -> Samples:
     def fold(a: np.ndarray) -> np.ndarray:
         return np.pad(a, [(0, padding), *[(0, 0)] * (a.ndim - 1)]).reshape(chunks, rows, *a.shape[1:])
 
-    return Samples(fold(data.x), fold(data.targets), fold(np.full(len(data), 1 / len(data))))
+    return Chunks(fold(data.x), fold(data.targets), fold(np.full(len(data), 1 / len(data))))
 
 
-def data_loss(form: Form, params: Params, samples: Samples, leak) -> Float[Array, ""]:
+def data_loss(form: Form, params: Params, samples: Chunks, leak) -> Float[Array, ""]:
     """⟨ℓ(f(x), y)⟩, outputs summed and samples averaged."""
     return _over_chunks(partial(_chunk_loss, form, params, leak), samples)
 
 
 def loss_and_slope(
-    form: Form, params: Params, samples: Samples, physics: Physics
+    form: Form, params: Params, samples: Chunks, physics: Physics
 ) -> tuple[Float[Array, ""], Params]:
     """The data loss, and −∇ of the objective; fixed layers have slope zero."""
     loss, slope = _over_chunks(partial(_chunk_slope, form, params, physics.leak), samples)
@@ -95,7 +95,7 @@ def penalty(params: Params, l2) -> Float[Array, ""]:
     return l2 / 2 * sum(jnp.sum(w**2) for w in params.weights)
 
 
-def _over_chunks(function, samples: Samples):
+def _over_chunks(function, samples: Chunks):
     """Σ over chunks of `function(x, y, share)`, holding one chunk's activations at a time."""
     if samples.x.shape[0] == 1:  # a loop of one turn would only hide it from XLA
         return function(*(a[0] for a in samples))

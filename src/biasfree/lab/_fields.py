@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Field:
+class Input:
     """One setting: how a value is read, and what the page shows.
 
     `kind` is "number", "whole", "choice" or "flag". Numbers lie in [`low`, `high`]; a `log` slider moves in
@@ -65,30 +65,30 @@ class Field:
 FIELDS = {
     field.name: field
     for field in (
-        Field("delta", "number", "δ", "how far the sixth point is moved from its mirror image", 0.0, 0.5),
-        Field("leak", "number", "leak α", "slope of the activation below zero: 0 is ReLU, 1 is linear"),
-        Field("width", "whole", "width", "neurons per hidden layer", 1, 400),
-        Field("scale", "number", "scale γ", "initial norm of a layer", 1e-8, 10.0, log=True),
-        Field("seed", "whole", "seed", "of the initial weights", 0, 2**31 - 1),
-        Field("horizon", "number", "horizon", "the last time", 0.1, 1e5, log=True),
-        Field("step", "number", "step η", "of descent; a flow has none", 1e-4, 10.0, log=True),
-        Field(
+        Input("delta", "number", "δ", "how far the sixth point is moved from its mirror image", 0.0, 0.5),
+        Input("leak", "number", "leak α", "slope of the activation below zero: 0 is ReLU, 1 is linear"),
+        Input("width", "whole", "width", "neurons per hidden layer", 1, 400),
+        Input("scale", "number", "scale γ", "initial norm of a layer", 1e-8, 10.0, log=True),
+        Input("seed", "whole", "seed", "of the initial weights", 0, 2**31 - 1),
+        Input("horizon", "number", "horizon", "the last time", 0.1, 1e5, log=True),
+        Input("step", "number", "step η", "of descent; a flow has none", 1e-4, 10.0, log=True),
+        Input(
             "method", "choice", "method", "how the network learns",
             choices=(("flow", "gradient flow"), ("descent", "gradient descent")),
         ),
-        Field(
+        Input(
             "loss", "choice", "loss", "what is minimized",
             choices=(("square", "square"), ("logistic", "logistic")),
         ),
-        Field("depth", "choice", "layers", "number of layers", choices=(("2", "two"), ("3", "three"))),
-        Field(
+        Input("depth", "choice", "layers", "number of layers", choices=(("2", "two"), ("3", "three"))),
+        Input(
             "initial", "choice", "weights", "initial weights",
             choices=(
                 ("gaussian", "Gaussian"), ("balanced", "balanced"), ("opposite", "opposite pairs"),
                 ("aligned", "aligned, rank one"),
             ),
         ),
-        Field("mirror", "flag", "mirror", "adds (−x, −y) for every sample (x, y)"),
-        Field("twin", "flag", "linear twin", "the linear network of weights √c·W(0), c = (1+α)/2, at its ct"),
+        Input("mirror", "flag", "mirror", "adds (−x, −y) for every sample (x, y)"),
+        Input("twin", "flag", "linear twin", "the linear network of weights √c·W(0), c = (1+α)/2, at its ct"),
     )
 }  # fmt: skip

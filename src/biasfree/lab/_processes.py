@@ -23,7 +23,7 @@ LONGEST = 2**26
 SHORT = 2**14
 
 
-class Processes:
+class Pool:
     """One process per page, and one more that is ready for the next."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Processes:
 class Process:
     """One process that computes: `send` a message, and its answers are told to the page."""
 
-    def __init__(self, home: Processes):
+    def __init__(self, home: Pool):
         self._home = home
         self._tell: Callable[[str], None] | None = None
         self._hello = ""

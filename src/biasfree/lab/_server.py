@@ -18,7 +18,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from biasfree.lab._processes import Process, Processes
+from biasfree.lab._processes import Pool, Process
 
 ADDRESS = "127.0.0.1"
 #: The largest message from the page, in bytes, and the number of pages that may be open.
@@ -48,7 +48,7 @@ class Lab:
         listening.setblocking(False)
         self.port = int(listening.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        self.processes = Processes()
+        self.processes = Pool()
         self.pages: set[Talk] = set()
         self._server = HTTPServer(self._application())
         self._server.add_sockets([listening])

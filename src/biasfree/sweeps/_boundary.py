@@ -29,7 +29,7 @@ Cell = tuple[tuple[Any, Any], ...]
 
 
 @dataclass(frozen=True)
-class Field:
+class Averages:
     """Averages of a result over seeds, at scattered points over some axes, with their standard errors.
 
     Other axes are `fixed`. The error of a single seed is 0.
@@ -43,7 +43,7 @@ class Field:
     errors: Sequence[float]
 
 
-def field(points: xarray.Dataset, grid: Grid, name: str, at: Mapping[str, Any]) -> Field:
+def field(points: xarray.Dataset, grid: Grid, name: str, at: Mapping[str, Any]) -> Averages:
     """The result `name` at all stored points, over the axes that `at` does not fix."""
     if name not in points.data_vars:
         known = ", ".join(map(str, points.data_vars)) or "none yet: run the sweep first"
@@ -68,10 +68,10 @@ def field(points: xarray.Dataset, grid: Grid, name: str, at: Mapping[str, Any]) 
     places = groups.mean().index.to_frame().itertuples(index=False, name=None)
     values = dict(zip(places, groups.mean(), strict=True))
     logarithmic = {axis: is_logarithmic(grid.axes[axis]) for axis in axes}
-    return Field(name, axes, fixed, logarithmic, values, [*groups.sem().fillna(0)])
+    return Averages(name, axes, fixed, logarithmic, values, [*groups.sem().fillna(0)])
 
 
-def crossings(found: Field, level: float) -> xarray.Dataset:
+def crossings(found: Averages, level: float) -> xarray.Dataset:
     """Where a field crosses a level, along each axis, between points that differ in that axis alone."""
     import xarray
 
@@ -83,7 +83,7 @@ def crossings(found: Field, level: float) -> xarray.Dataset:
     return xarray.Dataset(columns, coords, {"result": found.name, "level": level})
 
 
-def _along(found: Field, i: int, level: float) -> Iterator[Place]:
+def _along(found: Averages, i: int, level: float) -> Iterator[Place]:
     """Crossings along the axis i: the coordinates of each, the axis, and the bracket."""
     lines: defaultdict[Place, list[tuple[Any, float]]] = defaultdict(list)
     for place, value in found.values.items():
@@ -128,7 +128,7 @@ def _fixed(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refinements(
-    grid: Grid, now: Callable[[], Field], level: float, budget: int
+    grid: Grid, now: Callable[[], Averages], level: float, budget: int
 ) -> Iterator[list[Parameters]]:
     """New calls around a level line, one halving of the cells after the other.
 
@@ -155,7 +155,7 @@ def refinements(
             found = now()
 
 
-def _halved(cell: Cell, found: Field) -> list[Cell]:
+def _halved(cell: Cell, found: Averages) -> list[Cell]:
     """The halves of a cell along every axis that has a value in between; none if no axis has."""
     sides = []
     for (low, high), axis in zip(cell, found.axes, strict=True):
@@ -171,14 +171,14 @@ def _corners(cells: Iterable[Cell]) -> dict[Place, None]:
     return dict.fromkeys(place for cell in cells for place in itertools.product(*cell))
 
 
-def _straddles(cell: Cell, found: Field, level: float) -> bool:
+def _straddles(cell: Cell, found: Averages, level: float) -> bool:
     """Whether the results at the corners are known and lie on both sides of the level."""
     values = [found.values.get(place) for place in itertools.product(*cell)]
     sides = {value >= level for value in values if value is not None}
     return None not in values and len(sides) == 2
 
 
-def draw(found: Field, grid: Grid, axes: Axes | None) -> Any:
+def draw(found: Averages, grid: Grid, axes: Axes | None) -> Any:
     """Draw a field over one or two axes of a grid; returns the artist."""
     import matplotlib.pyplot as plt
 
@@ -195,7 +195,7 @@ def draw(found: Field, grid: Grid, axes: Axes | None) -> Any:
     return axes.errorbar(x, [*found.values.values()], found.errors, marker="o", capsize=2)
 
 
-def _diagram(axes: Axes, found: Field, grid: Grid) -> Any:
+def _diagram(axes: Axes, found: Averages, grid: Grid) -> Any:
     """Tiles at the points of the grid; points of refinements are drawn on top in the same colors."""
     from biasfree.plots import phase_diagram
 

@@ -171,7 +171,7 @@ class Sweep:
         """
         return _boundary.draw(self._field(name, at), self.grid, axes)
 
-    def _field(self, name: str, at: Mapping[str, Any] | None) -> _boundary.Field:
+    def _field(self, name: str, at: Mapping[str, Any] | None) -> _boundary.Averages:
         return _boundary.field(self.points, self.grid, name, at or {})
 
     def _all(self) -> list[Parameters]:

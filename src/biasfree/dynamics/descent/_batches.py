@@ -12,9 +12,9 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics._objective import (
+    Chunks,
     Form,
     Physics,
-    Samples,
     data_loss,
     loss_and_slope,
     penalty,
@@ -148,7 +148,7 @@ class Batch(Calls):
     states: Params  #: of all runs, with a leading axis for them
     first: Params
     physics: Physics
-    view: Samples  #: with a leading axis for the runs, unless `shared`
+    view: Chunks  #: with a leading axis for the runs, unless `shared`
     shared: bool
 
     def __init__(self, settings: Settings, form: Form, runs: list[Run], size: int):

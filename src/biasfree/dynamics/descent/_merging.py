@@ -57,7 +57,7 @@ class Level:
     left: Int[np.ndarray, "n"]
 
 
-class Merging:
+class SampleMerging:
     """Merges the samples (x, y) of one descent, and sorts them again when patterns change; x ends with what
     biases are multiplied by."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics._turns import lengths
-from biasfree.dynamics.descent._merging import Level, Merging
+from biasfree.dynamics.descent._merging import Level, SampleMerging
 from biasfree.dynamics.descent._native_loop import Inputs, Merged
 from biasfree.networks import Network
 
@@ -43,7 +43,7 @@ class SampleRows:
         # a Dataset's arrays are read-only, and would be another type
         return self._inputs(self._x.copy(), np.ones(len(self._x)), self._y.copy(), self._floor, nothing)
 
-    def merging(self) -> Merging | None:
+    def merging(self) -> SampleMerging | None:
         """What merges the samples; None where that would never be worth it."""
         sizes, leak, few = self._network.sizes, self._network.leak, LEAST_SAMPLES * self._network.sizes[0]
         if self._logistic or leak == 1 or len(sizes) < 3 or self._count < few:
@@ -53,7 +53,7 @@ class SampleRows:
         x = self._x
         if self._network.biases is not None:
             x = np.column_stack([x, np.ones(len(x))])
-        return Merging(x, self._y, leak)
+        return SampleMerging(x, self._y, leak)
 
     def merged(self, level: Level) -> Inputs:
         """The samples left by a level one by one, and the rows of its triangles."""

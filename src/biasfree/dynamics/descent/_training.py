@@ -12,9 +12,9 @@ import optax
 from jax import lax
 
 from biasfree.dynamics._objective import (
+    Chunks,
     Form,
     Physics,
-    Samples,
     data_loss,
     loss_and_slope,
     physics_of,
@@ -154,10 +154,10 @@ def _take_steps(form: Form, optimizer: Any, params, states, indices, count, view
     """Take `count` steps of every run, on the batches whose samples `indices` names, or on all samples."""
     whole_data = indices.shape[1] == 0
 
-    def one_step(params: Params, state: Any, view: Samples, x, y, physics: Physics, chosen):
+    def one_step(params: Params, state: Any, view: Chunks, x, y, physics: Physics, chosen):
         if not whole_data:
             share = jnp.full((1, len(chosen)), 1 / len(chosen))
-            view = Samples(x[chosen][None], y[chosen][None], share)
+            view = Chunks(x[chosen][None], y[chosen][None], share)
         slope = loss_and_slope(form, params, view, physics)[1]
         updates, state = optimizer.update(jax.tree.map(jnp.negative, slope), state, params)
         kept = Params(

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from biasfree.dynamics._levels import NO_LEVEL
-from biasfree.dynamics._objective import Form, Physics, Samples, physics_of, samples_of
+from biasfree.dynamics._objective import Chunks, Form, Physics, physics_of, samples_of
 from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
@@ -54,7 +54,7 @@ KINK_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ending:
     """The reason why a flow by steps ended, its error, and its cost."""
 
     stopped: str
@@ -71,7 +71,7 @@ class StepFlow:
         self,
         form: Form,
         params: Params,
-        view: Samples,
+        view: Chunks,
         physics: Physics,
         limits: Limits,
         *,
@@ -85,7 +85,7 @@ class StepFlow:
 
     def follow(
         self, ts: np.ndarray, first: Params, recorder_of: Callable[[], Recorder]
-    ) -> tuple[Recorder, Outcome]:
+    ) -> tuple[Recorder, Ending]:
         """Refine until steps and half steps agree to rtol along the path. `recorder_of()` makes a new
         recorder, in which the state at t = 0 is `first`."""
         self._first = first
@@ -100,7 +100,7 @@ class StepFlow:
             if error <= bound:
                 self._warn(error)
                 counts = (self._steps, self._rejected, self._evaluations)
-                return recorder, Outcome(stopped, error, *counts)
+                return recorder, Ending(stopped, error, *counts)
             if last:
                 raise UnfinishedError(self._too_coarse(error, count * 2**halvings))
             halvings += 1 if error <= 8 * bound or count * 2 ** (halvings + 2) > self._limits.max_steps else 2

@@ -20,10 +20,10 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics._objective import (
+    Chunks,
     Form,
     Params,
     Physics,
-    Samples,
     data_loss,
     loss_and_slope,
 )
@@ -87,7 +87,7 @@ def relative_distance(a: Params, b: Params) -> float:
 
 
 @compiled("form")
-def first_length(form: Form, params: Params, view: Samples, physics: Physics) -> Float[Array, ""]:
+def first_length(form: Form, params: Params, view: Chunks, physics: Physics) -> Float[Array, ""]:
     """The time in which the weights change by about one percent; 1 where nothing moves."""
     velocity = loss_and_slope(form, params, view, physics)[1]
     size, speed = (jnp.sqrt(sum(jnp.sum(a**2) for a in jax.tree.leaves(p))) for p in (params, velocity))
@@ -95,7 +95,7 @@ def first_length(form: Form, params: Params, view: Samples, physics: Physics) ->
     return jnp.where(moves, 0.01 * size / jnp.where(moves, speed, 1.0), 1.0)
 
 
-def _step(form: Form, params: Params, view: Samples, physics: Physics, h) -> tuple[Params, Params]:
+def _step(form: Form, params: Params, view: Chunks, physics: Physics, h) -> tuple[Params, Params]:
     """One step of length h: the new state, and its possible error at a kink. The stages are a loop, so that
     the field is compiled once."""
 
@@ -180,6 +180,6 @@ def chosen_steps(
 
 
 @compiled("form")
-def loss_at(form: Form, params: Params, view: Samples, physics: Physics):
+def loss_at(form: Form, params: Params, view: Chunks, physics: Physics):
     """The data loss of one state."""
     return data_loss(form, params, view, physics.leak)

@@ -18,7 +18,7 @@ from biasfree.dynamics.flow.events._apply import Neuron
 from biasfree.dynamics.flow.events._chattering import Chattering
 from biasfree.dynamics.flow.events._event import Log, could_matter, first_part, settle, size_of
 from biasfree.dynamics.flow.events._merging import Merging
-from biasfree.dynamics.flow.events._passing import Outcome, Passing
+from biasfree.dynamics.flow.events._passing import Passage, Passing
 from biasfree.dynamics.flow.events._units import Unit, place_of, set_sign, unit_at
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import CROSS, at_hyperplane
@@ -69,11 +69,11 @@ class Deep:
             self._merging.renew()
             return
         outcome = self._passing.attempt(saves)
-        if outcome == Outcome.TRY_AGAIN:
+        if outcome == Passage.TRY_AGAIN:
             return
-        if outcome == Outcome.LEFT:
+        if outcome == Passage.LEFT:
             self._take_part(saves, levels)
-        elif outcome == Outcome.CUT:
+        elif outcome == Passage.CUT:
             self._settle()
         if not flow.state.status.fresh:
             sides.begin_again(flow, self._log)

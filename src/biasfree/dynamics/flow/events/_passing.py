@@ -23,7 +23,7 @@ from biasfree.dynamics.flow.native._search import flip, jumps_of
 from biasfree.dynamics.flow.native._state import Saves
 
 
-class Outcome(Enum):
+class Passage(Enum):
     """What became of a step that might be corrected."""
 
     LEFT = 0  # it is not corrected
@@ -51,7 +51,7 @@ class Passing:
         self._shift, self._change = np.zeros((2, len(flow.state.theta)))
         self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
 
-    def attempt(self, saves: Saves) -> Outcome:
+    def attempt(self, saves: Saves) -> Passage:
         """Take the step under way with a correction if many units are wrong in it and that is accurate
         enough; reject it if a shorter one is cheaper than to locate the kinks."""
         flow, status = self._flow, self._flow.state.status
@@ -61,25 +61,25 @@ class Passing:
         status.stops = many  # only ends of steps are corrected, so that saved times have to be ends
         if many and status.low:  # levels of the loss are located in steps that need no correction
             flow.reject(policy.CORRECTED_UNITS / wrong)
-            return Outcome.TRY_AGAIN
+            return Passage.TRY_AGAIN
         if many and not stopped:
             flow.reject(1.0)
-            return Outcome.TRY_AGAIN
+            return Passage.TRY_AGAIN
         expected = self._expected * length**3
         if many and expected <= 1:
             outcome = self._pass(saves)
-            if outcome != Outcome.LEFT:
+            if outcome != Passage.LEFT:
                 return outcome
             expected = self._expected * length**3
         else:
             self._expected *= policy.FORGET
         most = policy.LOCATED_UNITS if expected > policy.LOCATE_ABOVE else policy.CORRECTED_UNITS
         if wrong <= most:
-            return Outcome.LEFT
+            return Passage.LEFT
         flow.reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
-        return Outcome.TRY_AGAIN
+        return Passage.TRY_AGAIN
 
-    def _pass(self, saves: Saves) -> Outcome:
+    def _pass(self, saves: Saves) -> Passage:
         """Take the step under way, or a part of it up to a unit that slides or is released, if that is
         accurate enough."""
         flow, state, status = self._flow, self._flow.state, self._flow.state.status
@@ -94,7 +94,7 @@ class Passing:
         if not (found.cost <= budget and self._merging.hold()):
             self._restore(signs, units)
             flow.examine(state.arrival)  # as after the last stage of the step
-            return Outcome.LEFT
+            return Passage.LEFT
         saved = flow.saved
         flow.take(saves, found.fraction, found.cost / budget * policy.KINK_SHARE * flow.rtol)
         state.theta[:] = found.theta
@@ -105,7 +105,7 @@ class Passing:
         self._flip(found.late)
         self._log.counts["stepped over"] += len(found.units) + len(found.late)
         flow.changed()
-        return Outcome.CUT if found.fraction < 1.0 else Outcome.TAKEN
+        return Passage.CUT if found.fraction < 1.0 else Passage.TAKEN
 
     def _corrected(
         self, fraction: float, budget: float, skipped: int = -1
