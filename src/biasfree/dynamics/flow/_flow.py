@@ -10,19 +10,15 @@ from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow.events._apply import Decisions
 from biasfree.dynamics.flow.events._first_layer import FirstLayer
-from biasfree.dynamics.flow.events._sorting import no_groups
+from biasfree.dynamics.flow.events._sorting import classes_of, no_groups
 from biasfree.dynamics.flow.events._units import Unit, Watch, constraints_of, jump_of, no_constraints
 from biasfree.dynamics.flow.native import _policy as policy
-from biasfree.dynamics.flow.native._buffers import buffers_for
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
 from biasfree.dynamics.flow.native._constraints import unit_rate
 from biasfree.dynamics.flow.native._events import budget_of
 from biasfree.dynamics.flow.native._field import loss
 from biasfree.dynamics.flow.native._layout import (
-    Rays,
-    Shape,
-    Workspace,
     empty_workspace,
     rays_of,
     shape_of,
@@ -30,6 +26,7 @@ from biasfree.dynamics.flow.native._layout import (
     workspace_for,
 )
 from biasfree.dynamics.flow.native._loop import Code, run
+from biasfree.dynamics.flow.native._records import Constraints, Field, Rays, Shape, Tolerance, Workspace
 from biasfree.dynamics.flow.native._search import examine
 from biasfree.dynamics.flow.native._state import DENSE, Saves, state_of
 from biasfree.networks import Network
@@ -62,21 +59,41 @@ class Flow:
 
     def __init__(self, problem: Problem, i: int, limits: Limits, *, smooth: bool):
         network = problem.networks[i]
-        self.rays, lines = rays_of(network, problem.datasets[i], problem.loss, smooth=smooth)
-        count = len(self.rays.orient)
-        self.shape = shape_of(network, count, l2=problem.l2, train=problem.train, follow=smooth)
+        rays, lines = rays_of(network, problem.datasets[i], problem.loss, smooth=smooth)
+        count = len(rays.orient)
+        shape = shape_of(network, count, l2=problem.l2, train=problem.train, follow=smooth)
         by_class = network.depth == 2 and not smooth  # many such flows never need arrays over all units
-        self.workspace = (empty_workspace if by_class else workspace_for)(self.shape, self.rays)
+        workspace = (empty_workspace if by_class else workspace_for)(shape, rays)
+        self.field = Field(shape, rays, workspace, no_constraints(count))
         self.state = state_of(vector_of(network), int(self.shape.units_at[-1]))
         drifts = self.shape.biased and self.shape.l2 > 0
         self.first = FirstLayer(self.shape, self.rays, Decisions(lines, drifts=drifts))
         self.units: list[Unit] = []
-        self.constraints = no_constraints(count)
-        self.groups = no_groups(self.rays, int(self.shape.sizes[1]))
-        self.buffers = buffers_for(self.groups, 0, int(self.shape.sizes[-1]))
+        self.classes = classes_of(no_groups(rays, int(shape.sizes[1])), 0, int(shape.sizes[-1]))
         self.rtol = policy.LOCAL_SHARE * limits.rtol
-        self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
+        floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
+        self.tolerance = Tolerance(self.rtol, floors)
         self.velocity = np.zeros(len(self.state.theta))  # at the state examined last
+
+    @property
+    def shape(self) -> Shape:
+        """The network without its weights."""
+        return self.field.shape
+
+    @property
+    def rays(self) -> Rays:
+        """The data."""
+        return self.field.rays
+
+    @property
+    def workspace(self) -> Workspace:
+        """Results of the last evaluation."""
+        return self.field.workspace
+
+    @property
+    def constraints(self) -> Constraints:
+        """The constraints until the next event."""
+        return self.field.constraints
 
     @property
     def t(self) -> float:
@@ -110,8 +127,8 @@ class Flow:
     ) -> Code:
         """Take a fraction of the step under way, whose kinks cost so much of the error, and then up to `most`
         steps; returns why that ended."""
-        given = (self.shape, self.rays, self.workspace, self.constraints, self.groups, self.buffers)
-        return Code(run(self.state, saves, *given, self.rtol, self.floors, level, fraction, cost, most))
+        given = self.field, self.classes, self.tolerance
+        return Code(run(self.state, saves, *given, level, fraction, cost, most))
 
     def take(self, saves: Saves, fraction: float, cost: float = 0.0) -> Code:
         """Take a fraction of the step under way, and no other."""
@@ -162,22 +179,21 @@ class Flow:
 
     def loss(self, theta: np.ndarray) -> float:
         """The data loss at θ."""
-        if self.groups.active:
-            return float(class_loss(theta, self.shape, self.groups, self.buffers))
-        return float(loss(theta, self.state.signs, self.shape, self.rays, self.workspace))
+        if self.classes.groups.active:
+            return float(class_loss(theta, self.shape, self.classes))
+        return float(loss(theta, self.state.signs, self.field))
 
     def examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
         self.state.status.evaluations += 1
         self.state.status.by_class += self.rays.single < len(self.rays.orient)
-        given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
-        return float(examine(theta, self.state.signs, *given))
+        return float(examine(theta, self.state.signs, self.field, self.velocity))
 
-    def use(self, rays: Rays, shape: Shape, signs: np.ndarray, workspace: Workspace) -> None:
-        """Evaluate the network on these rays, which stand for the same data; no unit slides."""
-        self.rays, self.shape, self.workspace = rays, shape, workspace
+    def use(self, field: Field, signs: np.ndarray) -> None:
+        """Evaluate the network by this field and these signs, which stand for the same data; no unit
+        slides."""
+        self.field = field._replace(constraints=no_constraints(len(field.rays.orient)))
         self.state = self.state._replace(signs=signs)
-        self.constraints = no_constraints(len(rays.orient))
         self.changed()
 
     def constrain(
@@ -186,24 +202,28 @@ class Flow:
         """Keep these units on their hyperplanes, and these neurons (None: the same as before) at rest."""
         rest = self.constraints.rest if rest is None else rest
         if len(units) + 1 >= len(self.workspace.back):
-            self.workspace = workspace_for(self.shape, self.rays, 2 * len(units) + 2)
-        self.units, self.constraints = units, constraints_of(units, rest, self.first.ways(rest), watched)
+            self.make_workspace(2 * len(units) + 2)
+        constraints = constraints_of(units, rest, self.first.ways(rest), watched)
+        self.units, self.field = units, self.field._replace(constraints=constraints)
         self.changed()
+
+    def make_workspace(self, slides: int = policy.FEW_SLIDES) -> None:
+        """Make arrays over all units, for so many of them that slide."""
+        self.field = self.field._replace(workspace=workspace_for(self.shape, self.rays, slides))
 
     # Answers after `examine`.
 
     def rate(self, unit: Unit) -> tuple[float, float, float]:
         """ż, |∇z|², and the part of |∇z|² that constraints leave."""
-        given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
-        return unit_rate(tuple(unit), self.state.theta, self.state.signs, *given)
+        return unit_rate(tuple(unit), self.state.theta, self.state.signs, self.field, self.velocity)
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""
-        return jump_of(unit, self.shape, self.rays, self.workspace)
+        return jump_of(unit, self.field)
 
     def budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""
-        return float(budget_of(self.state, self.shape, self.rtol, self.floors))
+        return float(budget_of(self.state, self.shape, self.tolerance))
 
     def count_move(self, length: float) -> None:
         """Count a change of θ that no velocity made, as a crossing that is located costs."""

@@ -11,11 +11,10 @@ import numpy as np
 
 from biasfree.dynamics.flow._flow import Flow
 from biasfree.dynamics.flow.events._event import Log, TooManyEventsError, could_matter, first_length
-from biasfree.dynamics.flow.events._sorting import Sorter, no_groups
+from biasfree.dynamics.flow.events._sorting import Sorter, classes_of, no_groups
 from biasfree.dynamics.flow.native import _policy as policy
-from biasfree.dynamics.flow.native._buffers import Buffers, Groups, buffers_for
 from biasfree.dynamics.flow.native._classes import class_velocity
-from biasfree.dynamics.flow.native._layout import workspace_for
+from biasfree.dynamics.flow.native._records import Classes, Groups
 from biasfree.dynamics.flow.native._signs import all_signs, give_signs, some_signs
 
 
@@ -46,11 +45,11 @@ class ByClass:
         many = len(flow.state.signs) >= policy.CLASS_UNITS
         if many and flow.shape.leak < 1 and not flow.shape.biased and not flow.constraints.size:
             found = self._found(policy.CLASS_WORTH * min(self._share, 1.0))
-            if found or not flow.groups.active:
+            if found or not flow.classes.groups.active:
                 self._patience = policy.SORT_AFTER
                 self._regroup(*(found or (self._nobody(active=True), 1.0)))
         elif not len(flow.workspace.z):
-            flow.workspace = workspace_for(flow.shape, flow.rays)
+            flow.make_workspace()
         self._due = flow.tried + self._patience
 
     def _found(self, worth: float, *, turning: bool = True) -> tuple[Groups, float] | None:
@@ -64,7 +63,7 @@ class ByClass:
         If that happens again, classes do not turn as one; after that there are none in this step."""
         flow = self._flow
         self._renewals = self._renewals + 1 if flow.accepted == self._renewed else 0
-        turning = self._renewals == 0 and not flow.groups.stay[0]
+        turning = self._renewals == 0 and not flow.classes.groups.stay[0]
         found = self._found(policy.CLASS_WORTH, turning=turning) if self._renewals < 2 else None
         self._renewed, self._patience = flow.accepted, policy.SORT_AFTER
         self._regroup(*(found or (self._nobody(active=True), 1.0)))
@@ -77,25 +76,25 @@ class ByClass:
         """Change to these classes. Single units are put on their sides; where weights do not tell which, the
         signs of all units are brought up to date before."""
         flow = self._flow
-        before, flow.groups, self._share = (flow.groups, flow.buffers), groups, share
-        flow.buffers = buffers_for(groups, self._width if groups.active else 0, self._outputs)
+        before, self._share = flow.classes, share
+        flow.classes = classes_of(groups, self._width if groups.active else 0, self._outputs)
         flow.changed()
         self._put_on_sides()
-        if before[0].active and (self._unclear or not groups.active):
-            self._keep_signs(*before)
+        if before.groups.active and (self._unclear or not groups.active):
+            self._keep_signs(before)
             self._put_on_sides()
 
     def _put_on_sides(self) -> None:
         """Set the signs of units that are evaluated one by one; count those that are on their hyperplanes."""
         flow = self._flow
-        hidden, single = flow.first.weights(flow.state.theta), self._single_units(flow.groups, flow.buffers)
+        hidden, single = flow.first.weights(flow.state.theta), self._single_units(flow.classes)
         self._unclear = sum(some_signs(hidden, *units) for units in single)
 
-    def _keep_signs(self, groups: Groups, buffers: Buffers) -> None:
+    def _keep_signs(self, classes: Classes) -> None:
         """Bring the signs of all units up to date with those of these classes and single units."""
-        if groups.classes:
+        if classes.groups.classes:
             self._sign_all()
-        for units in self._single_units(groups, buffers):
+        for units in self._single_units(classes):
             give_signs(*units)
 
     def _sign_all(self) -> int:
@@ -103,8 +102,9 @@ class ByClass:
         flow = self._flow
         return all_signs(flow.first.weights(flow.state.theta), flow.rays, flow.state.signs)
 
-    def _single_units(self, groups: Groups, buffers: Buffers) -> list[tuple[Any, ...]]:
+    def _single_units(self, classes: Classes) -> list[tuple[Any, ...]]:
         """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
+        groups, buffers = classes
         signs = self._flow.state.signs.reshape(self._width, -1)
         near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
         return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
@@ -113,7 +113,7 @@ class ByClass:
         """Sort neurons and put units on their sides, those of classes by their cones; returns how many are on
         their hyperplanes."""
         self.sort()
-        return self._unclear if self._flow.groups.active else self._sign_all()
+        return self._unclear if self._flow.classes.groups.active else self._sign_all()
 
     def dismiss(self) -> None:
         """Return to the evaluation of every unit, without arrays to work in if there are none."""
@@ -122,27 +122,28 @@ class ByClass:
     def evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""
         flow = self._flow
-        if not flow.groups.active:
+        if not flow.classes.groups.active:
             return
         self.dismiss()
         if not len(flow.workspace.z):
             self._refuse_large()
-            flow.workspace = workspace_for(flow.shape, flow.rays)
+            flow.make_workspace()
         self._due = flow.tried + self._patience
 
     def could_matter(self) -> bool:
         """Whether the kinks of all units could cost more than the budget within a first step."""
         flow = self._flow
-        if not flow.groups.active:
+        groups, buffers = flow.classes
+        if not groups.active:
             return could_matter(flow)
-        class_velocity(flow.state.theta, flow.shape, flow.groups, flow.buffers, flow.velocity)
+        class_velocity(flow.state.theta, flow.shape, flow.classes, flow.velocity)
         outer = flow.state.theta[flow.shape.weights_at[1] :].reshape(self._outputs, -1)
-        near, far, everyone = flow.buffers.near.push, flow.buffers.far.push, slice(None)
-        middle = far[:, : flow.groups.middle]
+        near, far, everyone = buffers.near.push, buffers.far.push, slice(None)
+        middle = far[:, : groups.middle]
         pushes: list[tuple[Any, np.ndarray]] = [
             (everyone, near),
             (everyone, middle),
-            (flow.groups.outliers, far),
+            (groups.outliers, far),
         ]
         jumps = sum(
             2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(push).sum(axis=1) for some, push in pushes

@@ -43,7 +43,7 @@ class Chattering:
         if len(self._recent) < policy.REMEMBERED or not 1 < len(units) <= policy.MOST_CHATTERING:
             return []
         budget, inputs = flow.budget(), flow.workspace.z
-        places = [place_of(unit, flow.shape, flow.rays) for unit in units]
+        places = [place_of(unit, flow.field) for unit in units]
         near = (
             abs(inputs[place]) <= budget * np.sqrt(flow.rate(unit)[1])
             for unit, place in zip(units, places, strict=True)
@@ -89,5 +89,5 @@ class Chattering:
     def _put(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> None:
         flow = self._flow
         for unit, sign in zip(units, way, strict=True):
-            set_sign(unit, sign, flow.state.signs, flow.shape, flow.rays)
+            set_sign(unit, sign, flow.state.signs, flow.field)
         flow.constrain([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])

@@ -107,14 +107,14 @@ class Deep:
             self._reach(*found)
             return True
         for u in wrong:
-            self._stop_returning(unit_at(int(u), self._flow.shape, self._flow.rays))
+            self._stop_returning(unit_at(int(u), self._flow.field))
         self._flow.changed()
         return False
 
     def _stop_returning(self, unit: Unit) -> None:
         """Let a unit that is wrong but returns to its old side by itself no longer be wrong, or it would end
         every step until then: put it on its hyperplane if it is near, else on the side that it is on."""
-        flow, place = self._flow, place_of(unit, self._flow.shape, self._flow.rays)
+        flow, place = self._flow, place_of(unit, self._flow.field)
         if abs(flow.workspace.z[place]) <= flow.budget() * np.sqrt(flow.rate(unit)[2]):
             sides.pin(flow, unit)
             return
@@ -123,7 +123,7 @@ class Deep:
 
     def _put(self, unit: Unit, side: int) -> None:
         """Put a unit on a side of its hyperplane, and those above it that see nothing else."""
-        set_sign(unit, side, self._flow.state.signs, self._flow.shape, self._flow.rays)
+        set_sign(unit, side, self._flow.state.signs, self._flow.field)
         sides.update_above_unit(self._flow, unit)
 
     def _let_go(self) -> None:
@@ -159,7 +159,7 @@ class Deep:
         """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
         |∇z|² less the constraints' part. None if all units return to their old sides by themselves."""
         flow = self._flow
-        units = [unit_at(int(u), flow.shape, flow.rays) for u in wrong]
+        units = [unit_at(int(u), flow.field) for u in wrong]
         found = np.array([flow.rate(unit) for unit in units])
         rates = flow.state.signs[wrong] * found[:, 0]
         lowest = min((units[i].layer for i in np.flatnonzero(rates < 0)), default=0)
@@ -174,7 +174,7 @@ class Deep:
         if unit.layer == 0 and flow.first.decisions.collapses(self._neuron(unit.neuron)):
             self._leave(unit.neuron)
             return
-        side = int(flow.state.signs[place_of(unit, flow.shape, flow.rays)])
+        side = int(flow.state.signs[place_of(unit, flow.field)])
         if side < 0 and sides.set_signs_above(flow, unit):
             flow.examine(flow.state.theta)
             found = flow.rate(unit)
@@ -185,7 +185,7 @@ class Deep:
             self._log.counts["crossings"] += 1
             return
         sides.pin(flow, unit)
-        set_sign(unit, 0, flow.state.signs, flow.shape, flow.rays)
+        set_sign(unit, 0, flow.state.signs, flow.field)
         flow.constrain([*flow.units, unit])
         self._log.counts["slides"] += 1
         self._log.note(["slides"], unit.layer, unit.neuron)

@@ -79,7 +79,7 @@ def could_matter(flow: Flow) -> bool:
     """Whether the kinks of all units together could cost more than the budget within a first step."""
     flow.examine(flow.state.theta)
     flow.workspace.before[:] = flow.workspace.force
-    jumps = jumps_of(flow.state.theta, flow.state.signs, flow.shape, flow.rays, flow.workspace)
+    jumps = jumps_of(flow.state.theta, flow.state.signs, flow.field)
     return bool(first_length(flow) * jumps > flow.budget())
 
 
@@ -96,8 +96,7 @@ def first_part(flow: Flow, slack: Callable[[float], float]) -> tuple[float, floa
     if status.loose:
         fraction = release(flow, slack, budget)
     if status.wrong:
-        given = (flow.shape, flow.rays, flow.workspace, flow.groups, flow.buffers)
-        part, cost = first_event(flow.state, *given, budget)
+        part, cost = first_event(flow.state, flow.field, flow.classes, budget)
         fraction = min(fraction, part)
     return fraction, cost / budget * policy.KINK_SHARE * flow.rtol
 

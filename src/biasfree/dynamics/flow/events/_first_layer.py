@@ -8,7 +8,8 @@ import numpy as np
 
 from biasfree.dynamics.flow.events._apply import Decisions, Neuron
 from biasfree.dynamics.flow.events._units import Unit
-from biasfree.dynamics.flow.native._layout import ROUNDING, Rays, Shape
+from biasfree.dynamics.flow.native._layout import ROUNDING
+from biasfree.dynamics.flow.native._records import Rays, Shape
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,13 @@ from biasfree.dynamics.flow.events._units import no_constraints
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import (
     ROUNDING,
-    Rays,
-    Shape,
     joined,
     merged,
     part_of,
     places_on,
     workspace_for,
 )
+from biasfree.dynamics.flow.native._records import Field, Rays, Shape
 from biasfree.dynamics.flow.native._search import examine
 
 
@@ -83,7 +82,8 @@ class _Merged(NamedTuple):
     def inputs(self, theta: Float[np.ndarray, "W"]) -> Float[np.ndarray, "N C D"]:
         """ζ of every neuron and pattern."""
         workspace, none = workspace_for(self.shape, self.rays), no_constraints(len(self.rays.orient))
-        examine(theta, self.repeated.ravel(), self.shape, self.rays, workspace, none, np.zeros(len(theta)))
+        field = Field(self.shape, self.rays, workspace, none)
+        examine(theta, self.repeated.ravel(), field, np.zeros(len(theta)))
         return workspace.z.reshape(len(self.signs), *self.triangles.shape[:2])
 
     @property
@@ -209,7 +209,7 @@ class Merging:
     def __init__(self, flow: Flow, log: Log):
         self._flow, self._log = flow, log
         self._patterns: Patterns | None = None
-        self._separated = flow.rays, flow.shape, flow.state.signs, flow.workspace
+        self._separated = flow.field, flow.state.signs
         many = len(flow.state.signs) >= policy.MERGED_UNITS
         by_moments = not (flow.shape.leak == 1 or flow.shape.biased or flow.rays.logistic)
         self._due: float = 0 if many and by_moments else np.inf
@@ -242,10 +242,10 @@ class Merging:
         """Return to the evaluation of every ray, with the signs that units have now."""
         if (patterns := self._patterns) is None:
             return
-        rays, shape, signs, workspace = self._separated
-        patterns.write_signs(self._flow.state.signs, signs.reshape(-1, len(rays.orient)))
+        field, signs = self._separated
+        patterns.write_signs(self._flow.state.signs, signs.reshape(-1, len(field.rays.orient)))
         self._patterns = None
-        self._flow.use(rays, shape, signs, workspace)
+        self._flow.use(field, signs)
 
     def _merge(self, later: np.ndarray) -> None:
         """Merge rays if that makes evaluations cheaper; `later` are the weights after the next step."""
@@ -258,8 +258,8 @@ class Merging:
             found = sorted_rays(flow.state.theta, later, AllRays(flow.rays, flow.shape, signs, z))
             if found is not None:
                 patience = max(policy.MERGE_MORE_AFTER, len(flow.rays.orient) // len(found.rays.orient))
-                self._separated = flow.rays, flow.shape, flow.state.signs, flow.workspace
+                self._separated = flow.field, flow.state.signs
                 self._patterns = found
                 workspace = workspace_for(found.shape, found.rays)
-                flow.use(found.rays, found.shape, found.signs.copy(), workspace)
+                flow.use(Field(found.shape, found.rays, workspace, flow.constraints), found.signs.copy())
         self._due = flow.tried + patience

@@ -117,11 +117,10 @@ class Passing:
         length, end = fraction * float(state.status.trial), flow.at(fraction)
         flow.examine(end)
         before = flow.velocity.copy()
-        jumps_of(end, state.signs, flow.shape, flow.rays, workspace)
+        jumps_of(end, state.signs, flow.field)
         workspace.wrong[:] = False
         workspace.wrong[self._line_of(skipped)] = True
-        given = (flow.shape, flow.rays, workspace, flow.constraints, fraction, self._shift, self._change)
-        inputs = correction(state, *given) + workspace.z
+        inputs = correction(state, flow.field, fraction, self._shift, self._change) + workspace.z
         passed, beyond, speeds = np.flatnonzero(workspace.wrong), workspace.low.copy(), workspace.high.copy()
         self._flip(passed)
         flow.examine(end + self._shift)
@@ -157,7 +156,7 @@ class Passing:
         flow, wrong = self._flow, self._flow.workspace.wrong
         wrong[:] = False
         wrong[places] = True
-        flip(flow.state.signs, flow.shape, flow.rays, wrong)
+        flip(flow.state.signs, flow.field, wrong)
         update_above(flow, places)
 
     def _restore(self, signs: np.ndarray, units: list[Unit]) -> None:

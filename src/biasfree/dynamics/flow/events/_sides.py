@@ -27,7 +27,7 @@ def first_signs(flow: Flow) -> None:
 def step_over(flow: Flow, log: Log) -> None:
     """Give the units that are wrong at the end of a whole step the signs of their sides."""
     for _ in range(len(flow.shape.sizes)):  # a change in one layer may change the sides of the next
-        crossed = int(flip_wrong(flow.state.theta, flow.state.signs, flow.shape, flow.rays, flow.workspace))
+        crossed = int(flip_wrong(flow.state.theta, flow.state.signs, flow.field))
         if not crossed:
             return
         update_above(flow, np.flatnonzero(flow.workspace.wrong))
@@ -60,7 +60,7 @@ def pin(flow: Flow, unit: Unit) -> None:
     """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change, so
     that no unit below is moved, unless its inputs are so small that this would be far from least."""
     state, shape = flow.state, flow.shape
-    z, act = float(flow.workspace.z[place_of(unit, shape, flow.rays)]), _inputs(flow, unit)
+    z, act = float(flow.workspace.z[place_of(unit, flow.field)]), _inputs(flow, unit)
     size = act @ act + shape.biased
     square = flow.rate(unit)[2]
     if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
@@ -72,8 +72,7 @@ def pin(flow: Flow, unit: Unit) -> None:
             state.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
         moved = abs(z) / np.sqrt(size)
     else:
-        given = (state.theta, state.signs, shape, flow.rays, flow.workspace, flow.constraints)
-        moved = native.pin(tuple(unit), z, *given)
+        moved = native.pin(tuple(unit), z, state.theta, state.signs, flow.field)
     flow.count_move(moved)
 
 
@@ -89,7 +88,7 @@ def _inputs(flow: Flow, unit: Unit) -> np.ndarray:
 def update_above(flow: Flow, places: np.ndarray) -> None:
     """After units have changed sides: set the signs above them where they alone are active on a ray."""
     for u in _may_set_above(flow, places):
-        update_above_unit(flow, unit_at(int(u), flow.shape, flow.rays))
+        update_above_unit(flow, unit_at(int(u), flow.field))
 
 
 def _may_set_above(flow: Flow, places: np.ndarray) -> np.ndarray:

@@ -17,8 +17,8 @@ from biasfree.dynamics.flow.events._cones import (
     tangents_of,
 )
 from biasfree.dynamics.flow.native import _policy as policy
-from biasfree.dynamics.flow.native._buffers import Groups
-from biasfree.dynamics.flow.native._layout import Rays, joined, merged, part_of
+from biasfree.dynamics.flow.native._layout import joined, merged, part_of
+from biasfree.dynamics.flow.native._records import Buffers, Classes, Groups, Rays, Side
 
 
 class Around(NamedTuple):
@@ -219,4 +219,45 @@ def _groups(
         far_at=around.at[far_at].astype(np.int64),
         stay=np.ones(1, np.int64),
         doubtful=np.full(1, len(middle) > 0, np.int64),
+    )
+
+
+def classes_of(groups: Groups, width: int, outputs: int) -> Classes:
+    """These groups with arrays to work in; the signs are left to be set."""
+    outliers, inputs = len(groups.outliers), len(groups.near.normals)
+    classes, far = groups.classes * outputs, groups.far.normals.shape[1]
+    buffers = Buffers(
+        linear=np.zeros((outputs, inputs)),
+        linear_back=np.zeros((outputs, inputs)),
+        far_back=np.zeros((outputs, inputs)),
+        rows=np.zeros((classes, inputs)),
+        back=np.zeros((classes, inputs)),
+        class_z=np.zeros((classes, far)),
+        outlier_rows=np.zeros((outliers, inputs)),
+        outlier_outer=np.zeros((outputs, outliers)),
+        outlier_back=np.zeros((outliers, inputs)),
+        outlier_speed=np.zeros((outputs, outliers)),
+        near=_side(groups.near, width, outputs),
+        far=_side(groups.far, outliers, outputs),
+        moment=np.zeros((width, inputs)),
+        axis=np.zeros((groups.classes, inputs)),
+        along=np.zeros((groups.classes, groups.middle)),
+    )
+    return Classes(groups, buffers)
+
+
+def _side(rays: Rays, neurons: int, outputs: int) -> Side:
+    lines, count = rays.normals.shape[1], len(rays.orient)
+    by_line, by_ray = (outputs, lines), (outputs, count)
+    return Side(
+        sign=np.zeros((neurons, lines), np.int8),
+        sz=np.zeros((neurons, lines)),
+        bound=np.zeros(neurons),
+        force=np.zeros((policy.ROWS, policy.COLUMNS)),
+        even=np.zeros(by_line),
+        odd=np.zeros(by_line),
+        push=np.zeros(by_line),
+        before=np.zeros(by_line),
+        f=np.zeros(by_ray),
+        e=np.zeros(by_ray),
     )

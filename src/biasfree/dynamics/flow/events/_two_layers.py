@@ -74,8 +74,7 @@ class TwoLayers:
 
     def _decide(self, wrong: np.ndarray, loose: bool) -> bool:  # noqa: ARG002
         flow, first = self._flow, self._flow.first
-        given = (flow.shape, flow.rays, flow.workspace, flow.constraints, flow.velocity)
-        if len(wrong) and cross(flow.state, *given):
+        if len(wrong) and cross(flow.state, flow.field, flow.velocity):
             self._constrain_new()
             return True
         signs, hidden = first.line_signs(flow.state.signs), first.weights(flow.state.theta)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biasfree.arrays import Float, Int
-from biasfree.dynamics.flow.native._constraints import Constraints
-from biasfree.dynamics.flow.native._layout import Rays, Shape, Workspace
+from biasfree.dynamics.flow.native._records import Constraints, Field
 
 
 class Unit(NamedTuple):
@@ -28,22 +27,24 @@ class Watch(NamedTuple):
     mix: Float[np.ndarray, "m"]
 
 
-def unit_at(u: int, shape: Shape, rays: Rays) -> Unit:
+def unit_at(u: int, field: Field) -> Unit:
     """The unit of a place in the flat arrays."""
-    layer = int(np.searchsorted(shape.units_at, u, side="right")) - 1
-    return Unit(layer, *(int(i) for i in divmod(u - shape.units_at[layer], len(rays.orient))))
+    layer = int(np.searchsorted(field.shape.units_at, u, side="right")) - 1
+    neuron, ray = divmod(u - int(field.shape.units_at[layer]), len(field.rays.orient))
+    return Unit(layer, neuron, ray)
 
 
-def place_of(unit: Unit, shape: Shape, rays: Rays) -> int:
+def place_of(unit: Unit, field: Field) -> int:
     """The place of a unit in the flat arrays."""
-    return int(shape.units_at[unit.layer]) + unit.neuron * len(rays.orient) + unit.ray
+    return int(field.shape.units_at[unit.layer]) + unit.neuron * len(field.rays.orient) + unit.ray
 
 
-def set_sign(unit: Unit, sign: int, signs: np.ndarray, shape: Shape, rays: Rays) -> None:
+def set_sign(unit: Unit, sign: int, signs: np.ndarray, field: Field) -> None:
     """Put a unit on a side of its hyperplane; in the first layer all rays of its line change with it."""
     if unit.layer:
-        signs[place_of(unit, shape, rays)] = sign
+        signs[place_of(unit, field)] = sign
         return
+    rays = field.rays
     line = rays.line[unit.ray]
     both = np.arange(int(rays.first[line]), int(rays.first[line + 1]))
     signs[unit.neuron * len(rays.orient) + both] = sign * rays.orient[both] * rays.orient[unit.ray]
@@ -83,9 +84,10 @@ def constraints_of(
     )
 
 
-def jump_of(unit: Unit, shape: Shape, rays: Rays, workspace: Workspace) -> float:
+def jump_of(unit: Unit, field: Field) -> float:
     """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
     all rays of it, counts."""
-    at, line = place_of(unit, shape, rays) - unit.ray, rays.line[unit.ray]
+    rays = field.rays
+    at, line = place_of(unit, field) - unit.ray, rays.line[unit.ray]
     begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
-    return (1 - shape.leak) * float(workspace.force[at + begin : at + end].sum())
+    return (1 - field.shape.leak) * float(field.workspace.force[at + begin : at + end].sum())

@@ -8,25 +8,26 @@ from biasfree.dynamics.flow.native._classes import class_inputs, layers
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._layout import matrix
 from biasfree.dynamics.flow.native._policy import SEARCH_HALVINGS, SEARCH_POINTS
-from biasfree.dynamics.flow.native._state import dense
+from biasfree.dynamics.flow.native._records import Classes, Matrix, Shape, Side, Vector
+from biasfree.dynamics.flow.native._state import State, dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 
 @inner
-def class_search(state, shape, groups, buffers, budget):
+def class_search(state: State, shape: Shape, classes: Classes, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
     h, width = state.status.trial, shape.sizes[1]
     spent, before, part = np.zeros(width), np.zeros(width), np.zeros(width)
-    most = h * (_all_jumps(state.arrival, shape, groups, buffers))
+    most = h * (_all_jumps(state.arrival, shape, classes))
     if most <= budget:
         return 1.0, most
-    if groups.doubtful[0] > 0:
-        _jumps_at(0.0, state, shape, groups, buffers, part)
+    if classes.groups.doubtful[0] > 0:
+        _jumps_at(0.0, state, shape, classes, part)
         for i in range(width):
             spent[i] = h / SEARCH_POINTS * part[i]
     cell = 0
     while cell < SEARCH_POINTS:
-        _jumps_at((cell + 1) / SEARCH_POINTS, state, shape, groups, buffers, part)
+        _jumps_at((cell + 1) / SEARCH_POINTS, state, shape, classes, part)
         copy(spent, before)
         for i in range(width):
             spent[i] += h / SEARCH_POINTS * part[i]
@@ -42,7 +43,7 @@ def class_search(state, shape, groups, buffers, budget):
         if (outside - inside) * steep <= 0.01 * budget:
             break
         middle = (inside + outside) / 2
-        _jumps_at(middle, state, shape, groups, buffers, part)
+        _jumps_at(middle, state, shape, classes, part)
         for i in range(width):
             spent[i] = before[i] + h * (middle - start) * part[i]
         if norm(spent) <= budget:
@@ -53,8 +54,9 @@ def class_search(state, shape, groups, buffers, budget):
 
 
 @inner
-def _all_jumps(theta, shape, groups, buffers):
+def _all_jumps(theta: Vector, shape: Shape, classes: Classes) -> float:
     """A bound of the jumps of the velocity at all units."""
+    buffers = classes.buffers
     a, total = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1]), 0.0
     for k in range(len(a)):
         near, far, all_neurons, outliers = 0.0, 0.0, 0.0, 0.0
@@ -63,38 +65,39 @@ def _all_jumps(theta, shape, groups, buffers):
         for q in range(buffers.far.push.shape[1]):
             most = max(abs(buffers.far.push[k, q]), abs(buffers.far.before[k, q]))
             far += most
-            near += most if q < groups.middle else 0.0
+            near += most if q < classes.groups.middle else 0.0
         for h in range(a.shape[1]):
             all_neurons += abs(a[k, h])
-        for s in range(len(groups.outliers)):
-            outliers += abs(a[k, groups.outliers[s]])
+        for s in range(len(classes.groups.outliers)):
+            outliers += abs(a[k, classes.groups.outliers[s]])
         total += 2 * (near * all_neurons + far * outliers)
     return total
 
 
 @inner
-def _jumps_at(fraction, state, shape, groups, buffers, part):
+def _jumps_at(fraction: float, state: State, shape: Shape, classes: Classes, part: Vector) -> None:
     """The jumps of the velocity at the units that are wrong at a fraction of the step, by neuron."""
     dense(state, fraction)
-    class_inputs(state.dense, shape, groups, buffers)
+    class_inputs(state.dense, shape, classes)
     _, a = layers(state.dense, shape)
     fill(part, 0.0)
     for h in range(len(part)):
-        part[h] += _wrong_jumps(h, h, a, buffers.near)
-    for s in range(len(groups.outliers)):
-        h = groups.outliers[s]
-        part[h] += _wrong_jumps(h, s, a, buffers.far)
-    if groups.middle > 0:
-        _class_jumps(a, groups, buffers, part)
+        part[h] += _wrong_jumps(h, h, a, classes.buffers.near)
+    for s in range(len(classes.groups.outliers)):
+        h = classes.groups.outliers[s]
+        part[h] += _wrong_jumps(h, s, a, classes.buffers.far)
+    if classes.groups.middle > 0:
+        _class_jumps(a, classes, part)
 
 
 @inner
-def _class_jumps(a, groups, buffers, part):
+def _class_jumps(a: Matrix, classes: Classes, part: Vector) -> None:
     """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
-    totals, side = np.zeros((groups.classes, len(a))), buffers.far
+    groups = classes.groups
+    totals, side = np.zeros((groups.classes, len(a))), classes.buffers.far
     for c in range(groups.classes):
         for q in range(groups.middle):
-            if buffers.along[c, q] < groups.tight:
+            if classes.buffers.along[c, q] < groups.tight:
                 for k in range(len(a)):
                     totals[c, k] += 2 * max(abs(side.push[k, q]), abs(side.before[k, q]))
     for h in range(len(part)):
@@ -104,7 +107,7 @@ def _class_jumps(a, groups, buffers, part):
 
 
 @inner
-def _wrong_jumps(h, row, a, side):
+def _wrong_jumps(h: int, row: int, a: Matrix, side: Side) -> float:
     total, bound, sz = 0.0, side.bound[row], side.sz[row]
     for q in range(len(sz)):
         if sz[q] < bound:
@@ -117,10 +120,12 @@ def _wrong_jumps(h, row, a, side):
 
 
 @inner
-def class_flip(theta, shape, groups, buffers):
+def class_flip(theta: Vector, shape: Shape, classes: Classes) -> int:
     """Put the units that are wrong on their other sides, and classes whose axes are; returns how many units
     that are."""
-    class_inputs(theta, shape, groups, buffers)
+    groups = classes.groups
+    buffers = classes.buffers
+    class_inputs(theta, shape, classes)
     crossed, groups.doubtful[0] = _flip(buffers.near) + _flip(buffers.far), 0
     for c in range(groups.classes):
         for q in range(groups.middle):
@@ -132,7 +137,7 @@ def class_flip(theta, shape, groups, buffers):
 
 
 @inner
-def _flip(side):
+def _flip(side: Side) -> int:
     crossed = 0
     for h in range(len(side.sz)):
         bound, sign, sz = side.bound[h], side.sign[h], side.sz[h]
@@ -144,9 +149,11 @@ def _flip(side):
 
 
 @inner
-def class_cross(theta, v, shape, groups, buffers):
+def class_cross(theta: Vector, v: Vector, shape: Shape, classes: Classes) -> tuple[int, int]:
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
     onward whatever the order; returns how many crossed, and how many could not."""
+    groups = classes.groups
+    buffers = classes.buffers
     _, a = layers(theta, shape)
     rates, _ = layers(v, shape)
     outlier = np.full(len(rates), -1)
@@ -167,7 +174,9 @@ def class_cross(theta, v, shape, groups, buffers):
 
 
 @inner
-def _onward(h, row, a, rates, jumps, normals, side):
+def _onward(
+    h: int, row: int, a: Matrix, rates: Matrix, jumps: float, normals: Matrix, side: Side
+) -> tuple[int, int]:
     crossed, blocked, bound = 0, 0, side.bound[row]
     for q in range(normals.shape[1]):
         if side.sz[row, q] < bound:

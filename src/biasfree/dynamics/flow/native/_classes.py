@@ -23,6 +23,7 @@ from __future__ import annotations
 from biasfree.dynamics.flow.native._compiled import inner, native, summing
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
 from biasfree.dynamics.flow.native._policy import COLUMNS, ROWS
+from biasfree.dynamics.flow.native._records import Buffers, Classes, Matrix, Rays, Shape, Side, Vector
 from biasfree.dynamics.flow.native._residual import loss_of, residual
 from biasfree.dynamics.flow.native._vectors import (
     add_products,
@@ -36,16 +37,18 @@ from biasfree.dynamics.flow.native._vectors import (
 
 
 @native
-def class_velocity(theta, shape, groups, buffers, out):
+def class_velocity(theta: Vector, shape: Shape, classes: Classes, out: Vector) -> int:
     """Write θ̇ to `out`; returns how many units are wrong, and notes whether all cones hold."""
+    groups = classes.groups
+    buffers = classes.buffers
     w, a = layers(theta, shape)
     v, u = layers(out, shape)
     fill(out, 0.0)
-    _linear_parts(w, a, groups, buffers)
-    wrong = doubts(w, groups, buffers) + _evaluate(w, a, shape, groups.near, buffers.near, v, u)
+    _linear_parts(w, a, classes)
+    wrong = doubts(w, classes) + _evaluate(w, a, shape.leak, groups.near, buffers.near, v, u)
     fill(buffers.outlier_back, 0.0)
     fill(buffers.outlier_speed, 0.0)
-    given = buffers.outlier_rows, buffers.outlier_outer, shape, groups.far, buffers.far
+    given = buffers.outlier_rows, buffers.outlier_outer, shape.leak, groups.far, buffers.far
     wrong += _evaluate(*given, buffers.outlier_back, buffers.outlier_speed)
     for s in range(len(groups.outliers)):
         h = groups.outliers[s]
@@ -53,7 +56,7 @@ def class_velocity(theta, shape, groups, buffers, out):
             v[h, i] += buffers.outlier_back[s, i]
         for k in range(len(u)):
             u[k, h] += buffers.outlier_speed[k, s]
-    _linear_back(w, a, groups, buffers, v, u)
+    _linear_back(w, a, classes, v, u)
     if len(a) == 1:
         copy(v, buffers.moment)
         still_velocity(theta, shape, buffers, out)
@@ -63,7 +66,7 @@ def class_velocity(theta, shape, groups, buffers, out):
 
 
 @inner
-def still_velocity(theta, shape, buffers, out):
+def still_velocity(theta: Vector, shape: Shape, buffers: Buffers, out: Vector) -> None:
     """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment
     and u = w·moment."""
     w, a = layers(theta, shape)
@@ -78,7 +81,7 @@ def still_velocity(theta, shape, buffers, out):
 
 
 @inner
-def _decay(theta, shape, out):
+def _decay(theta: Vector, shape: Shape, out: Vector) -> None:
     """Subtract λθ from the velocity; layers that are not trained do not move."""
     for layer in range(2):
         for i in range(shape.weights_at[layer], shape.biases_at[layer]):
@@ -86,26 +89,27 @@ def _decay(theta, shape, out):
 
 
 @inner
-def class_forward(theta, shape, groups, buffers):
+def class_forward(theta: Vector, shape: Shape, classes: Classes) -> None:
     """Outputs on near and far rays."""
+    buffers = classes.buffers
     w, a = layers(theta, shape)
-    _linear_parts(w, a, groups, buffers)
-    _forward(w, a, shape, groups.near, buffers.near)
-    _forward(buffers.outlier_rows, buffers.outlier_outer, shape, groups.far, buffers.far)
+    _linear_parts(w, a, classes)
+    _forward(w, a, shape.leak, classes.groups.near, buffers.near)
+    _forward(buffers.outlier_rows, buffers.outlier_outer, shape.leak, classes.groups.far, buffers.far)
 
 
 @inner
-def class_inputs(theta, shape, groups, buffers):
+def class_inputs(theta: Vector, shape: Shape, classes: Classes) -> None:
     """Inputs times signs of the units that are evaluated one by one, and of the axes of classes."""
     w, a = layers(theta, shape)
-    doubts(w, groups, buffers)
-    _outlier_rows(w, a, groups, buffers)
-    _inputs(w, groups.near, buffers.near)
-    _inputs(buffers.outlier_rows, groups.far, buffers.far)
+    doubts(w, classes)
+    _outlier_rows(w, a, classes)
+    _inputs(w, classes.groups.near, classes.buffers.near)
+    _inputs(classes.buffers.outlier_rows, classes.groups.far, classes.buffers.far)
 
 
 @inner
-def layers(theta, shape):
+def layers(theta: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
     """The weights of both layers, as views of θ."""
     width, outputs = shape.sizes[1], shape.sizes[2]
     first = matrix(theta, shape.weights_at[0], width, shape.sizes[0])
@@ -116,15 +120,17 @@ def layers(theta, shape):
 
 
 @summing
-def _linear_parts(w, a, groups, buffers):
+def _linear_parts(w: Matrix, a: Matrix, classes: Classes) -> None:
     """What linear functions add to the odd and even parts of outputs; the cones are checked."""
+    groups = classes.groups
+    buffers = classes.buffers
     outputs = len(a)
     product(a, w, buffers.linear)
     product(buffers.linear, groups.near.normals, buffers.near.odd)
     product(buffers.linear, groups.far.normals, buffers.far.odd)
     fill(buffers.near.even, 0.0)
     fill(buffers.far.even, 0.0)
-    _outlier_rows(w, a, groups, buffers)
+    _outlier_rows(w, a, classes)
     if groups.classes == 0:
         return
     fill(buffers.rows, 0.0)
@@ -146,9 +152,11 @@ def _linear_parts(w, a, groups, buffers):
 
 
 @summing
-def doubts(w, groups, buffers):
+def doubts(w: Matrix, classes: Classes) -> int:
     """s·z of the axes of classes on middle lines; returns how many units of classes may be wrong there. The
     cones around the axes are checked."""
+    groups = classes.groups
+    buffers = classes.buffers
     if groups.middle == 0:
         return 0
     fill(buffers.axis, 0.0)
@@ -180,7 +188,7 @@ def doubts(w, groups, buffers):
 
 
 @summing
-def _in_cone(w, center, reach):
+def _in_cone(w: Vector, center: Vector, reach: float) -> bool:
     along, square = 0.0, 0.0
     for i in range(len(w)):
         along += center[i] * w[i]
@@ -190,18 +198,20 @@ def _in_cone(w, center, reach):
 
 
 @inner
-def _outlier_rows(w, a, groups, buffers):
+def _outlier_rows(w: Matrix, a: Matrix, classes: Classes) -> None:
     """The weights of the outliers."""
-    for s in range(len(groups.outliers)):
+    for s in range(len(classes.groups.outliers)):
         for i in range(w.shape[1]):
-            buffers.outlier_rows[s, i] = w[groups.outliers[s], i]
+            classes.buffers.outlier_rows[s, i] = w[classes.groups.outliers[s], i]
         for k in range(len(a)):
-            buffers.outlier_outer[k, s] = a[k, groups.outliers[s]]
+            classes.buffers.outlier_outer[k, s] = a[k, classes.groups.outliers[s]]
 
 
 @summing
-def _linear_back(w, a, groups, buffers, v, u):
+def _linear_back(w: Matrix, a: Matrix, classes: Classes, v: Matrix, u: Matrix) -> None:
     """Velocities by the forces on linear functions, after both `_evaluate`; of one output its moments."""
+    groups = classes.groups
+    buffers = classes.buffers
     outputs = len(a)
     product_by_rows(buffers.near.odd, groups.near.normals, buffers.linear_back)
     product_by_rows(buffers.far.odd, groups.far.normals, buffers.far_back)
@@ -229,7 +239,7 @@ def _linear_back(w, a, groups, buffers, v, u):
 
 
 @inner
-def _evaluate(rows, outer, shape, rays, side, v, u):
+def _evaluate(rows: Matrix, outer: Matrix, leak: float, rays: Rays, side: Side, v: Matrix, u: Matrix) -> int:
     """Outputs and residuals on all lines of a side, the forces on these neurons added to their velocities;
     returns how many units are wrong. The odd parts of residuals replace those of outputs."""
     wrong = 0
@@ -237,23 +247,23 @@ def _evaluate(rows, outer, shape, rays, side, v, u):
     for begin in range(0, rays.normals.shape[1], COLUMNS):
         end = min(begin + COLUMNS, rays.normals.shape[1])
         wrong += _inputs_of(rows, rays, side, begin, end)
-        _outputs(outer, shape, rays, side, begin, end)
-        _residuals(shape, rays, side, begin, end)
+        _outputs(outer, leak, rays, side, begin, end)
+        _residuals(leak, rays, side, begin, end)
         _forces(outer, rays, side, begin, end, v, u)
     return wrong
 
 
 @inner
-def _forward(rows, outer, shape, rays, side):
+def _forward(rows: Matrix, outer: Matrix, leak: float, rays: Rays, side: Side) -> None:
     """Outputs on all rays of a side."""
     for begin in range(0, rays.normals.shape[1], COLUMNS):
         end = min(begin + COLUMNS, rays.normals.shape[1])
         _inputs_of(rows, rays, side, begin, end)
-        _outputs(outer, shape, rays, side, begin, end)
+        _outputs(outer, leak, rays, side, begin, end)
 
 
 @inner
-def _inputs(rows, rays, side):
+def _inputs(rows: Matrix, rays: Rays, side: Side) -> None:
     """s·z on all lines of a side."""
     _bounds(rows, side)
     for begin in range(0, rays.normals.shape[1], COLUMNS):
@@ -261,13 +271,13 @@ def _inputs(rows, rays, side):
 
 
 @inner
-def _bounds(rows, side):
+def _bounds(rows: Matrix, side: Side) -> None:
     for h in range(len(rows)):
         side.bound[h] = -ROUNDING * norm(rows[h])
 
 
 @inner
-def _inputs_of(rows, rays, side, begin, end):
+def _inputs_of(rows: Matrix, rays: Rays, side: Side, begin: int, end: int) -> int:
     """s·z on some lines; returns how many units are wrong."""
     wrong = 0
     for h in range(len(rows)):
@@ -282,9 +292,9 @@ def _inputs_of(rows, rays, side, begin, end):
 
 
 @inner
-def _outputs(outer, shape, rays, side, begin, end):
+def _outputs(outer: Matrix, leak: float, rays: Rays, side: Side, begin: int, end: int) -> None:
     """Outputs on the rays of some lines."""
-    mean, half = (1 + shape.leak) / 2, (1 - shape.leak) / 2
+    mean, half = (1 + leak) / 2, (1 - leak) / 2
     for k in range(len(outer)):
         even = side.even[k, begin:end]
         for h in range(outer.shape[1]):
@@ -297,9 +307,9 @@ def _outputs(outer, shape, rays, side, begin, end):
 
 
 @inner
-def _residuals(shape, rays, side, begin, end):
+def _residuals(leak: float, rays: Rays, side: Side, begin: int, end: int) -> None:
     """Residuals on the rays of some lines, and their even and odd parts."""
-    mean, half = (1 + shape.leak) / 2, (1 - shape.leak) / 2
+    mean, half = (1 + leak) / 2, (1 - leak) / 2
     residual(rays, side.f, side.e, rays.first[begin], rays.first[end])
     for k in range(len(side.e)):
         for q in range(begin, end):
@@ -311,7 +321,7 @@ def _residuals(shape, rays, side, begin, end):
 
 
 @summing
-def _forces(outer, rays, side, begin, end, v, u):
+def _forces(outer: Matrix, rays: Rays, side: Side, begin: int, end: int, v: Matrix, u: Matrix) -> None:
     """The forces of some lines on neurons, added to their velocities, a few neurons at a time; with one
     output the moments of these lines."""
     for first in range(0, outer.shape[1], ROWS):
@@ -333,14 +343,16 @@ def _forces(outer, rays, side, begin, end, v, u):
 
 
 @inner
-def keep_forces(buffers):
+def keep_forces(buffers: Buffers) -> None:
     """Keep the forces at the start of the next step."""
     copy(buffers.near.push, buffers.near.before)
     copy(buffers.far.push, buffers.far.before)
 
 
 @native
-def class_loss(theta, shape, groups, buffers):
+def class_loss(theta: Vector, shape: Shape, classes: Classes) -> float:
     """The data loss."""
-    class_forward(theta, shape, groups, buffers)
-    return loss_of(groups.near, buffers.near.f) + loss_of(groups.far, buffers.far.f)
+    class_forward(theta, shape, classes)
+    return loss_of(classes.groups.near, classes.buffers.near.f) + loss_of(
+        classes.groups.far, classes.buffers.far.f
+    )

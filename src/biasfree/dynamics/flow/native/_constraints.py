@@ -9,68 +9,45 @@ outer product back ⊗ act, so that Gram matrices of gradients are cheap.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import slope
+from biasfree.dynamics.flow.native._records import Field, Matrix, Place, Signs, Vector
 from biasfree.dynamics.flow.native._vectors import fill
 
 
-class Constraints(NamedTuple):
-    """The constraints until the next event. `size` is zero if there are none.
-
-    The units (layer, neuron, ray) slide; in the first layer a ray stands for its line. `single` says that all
-    of them are in the first layer and no two on one neuron: then each is projected by itself. `rest` are
-    first-layer neurons orthogonal to all samples, and `ways` σ(θ_y·u_r) of the directions θ_y in which one
-    may leave.
-
-    A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too, on
-    the side `watch_sign` of them. `watch` has the neuron and the ray of such a unit and the range of the
-    units that its neuron slides with, and `watch_mix` its gradient as a combination of theirs.
-    """
-
-    size: int
-    single: bool
-    layer: Int[np.ndarray, "M"]
-    neuron: Int[np.ndarray, "M"]
-    ray: Int[np.ndarray, "M"]
-    rest: Int[np.ndarray, "E"]
-    ways: Float[np.ndarray, "Y R"]
-    watch: Int[np.ndarray, "W 4"]
-    watch_sign: Int[np.ndarray, "W"]
-    watch_mix: Float[np.ndarray, "W M"]
-
-
 @inner
-def constrain(theta, signs, shape, rays, workspace, constraints, out):
+def constrain(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients."""
-    _rest(shape, constraints, out)
+    workspace = field.workspace
+    constraints = field.constraints
+    _rest(field, out)
     count = len(constraints.layer)
     if constraints.single:
         for j in range(count):
-            workspace.multipliers[j] = project(constraints.neuron[j], constraints.ray[j], shape, rays, out)
+            workspace.multipliers[j] = project(constraints.neuron[j], constraints.ray[j], field, out)
         return
-    _gradients(theta, signs, shape, rays, workspace, constraints)
+    _gradients(theta, signs, field)
     rhs = np.zeros(count)
     for i in range(count):
-        rhs[i] = _along(i, out, shape, workspace)
-    solve(gram_of(count, shape, workspace), rhs, workspace.multipliers)
+        rhs[i] = _along(i, out, field)
+    solve(gram_of(count, field), rhs, workspace.multipliers)
     for j in range(count):
-        _subtract(j, workspace.multipliers[j], shape, workspace, out)
+        _subtract(j, workspace.multipliers[j], field, out)
         if constraints.layer[j] > 0:
             unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
-            _force_below(unit, workspace.multipliers[j], theta, signs, shape, rays, workspace)
+            _force_below(unit, workspace.multipliers[j], theta, signs, field)
 
 
 @inner
-def _rest(shape, constraints, out):
+def _rest(field: Field, out: Vector) -> None:
     """Samples do not move neurons at rest."""
+    shape = field.shape
     fan_in = shape.sizes[0]
-    for h in constraints.rest:
+    for h in field.constraints.rest:
         for i in range(fan_in):
             out[shape.weights_at[0] + h * fan_in + i] = 0.0
         if shape.biased:
@@ -78,18 +55,21 @@ def _rest(shape, constraints, out):
 
 
 @inner
-def decay_at_rest(theta, shape, constraints, out):
+def decay_at_rest(theta: Vector, field: Field, out: Vector) -> None:
     """L2 shrinks what neurons at rest have orthogonally to the samples; those with biases are zero."""
+    shape = field.shape
     fan_in = shape.sizes[0]
-    for h in constraints.rest:
+    for h in field.constraints.rest:
         for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
             out[i] = -shape.l2 * theta[i] if shape.train[0] else 0.0
 
 
 @inner
-def project(neuron, ray, shape, rays, out):
+def project(neuron: int, ray: int, field: Field, out: Vector) -> float:
     """Subtract from the velocity of one first-layer neuron, or from its weights, the part along ∇z, (n, 1) or
     n; returns the multiplier of ∇z."""
+    shape = field.shape
+    rays = field.rays
     at, line, fan_in = shape.weights_at[0] + neuron * shape.sizes[0], rays.line[ray], shape.sizes[0]
     along, square = 0.0, 0.0
     for i in range(fan_in):
@@ -107,16 +87,19 @@ def project(neuron, ray, shape, rays, out):
 
 
 @inner
-def _gradients(theta, signs, shape, rays, workspace, constraints):
+def _gradients(theta: Vector, signs: Signs, field: Field) -> None:
     """∇z of the units that slide."""
+    constraints = field.constraints
     for j in range(len(constraints.layer)):
         unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
-        gradient(unit, theta, signs, shape, rays, workspace, constraints, workspace.back[j], workspace.act[j])
+        gradient(unit, theta, signs, field, field.workspace.back[j], field.workspace.act[j])
 
 
 @inner
-def gradient(unit, theta, signs, shape, rays, workspace, constraints, back, act):
+def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vector, act: Vector) -> None:
     """∇z of a unit as back ⊗ act, layer after layer from the first; neurons at rest do not move."""
+    shape = field.shape
+    rays = field.rays
     layer, neuron, ray = unit
     count, fan_in = len(rays.orient), shape.sizes[0]
     fill(back, 0.0)
@@ -126,7 +109,7 @@ def gradient(unit, theta, signs, shape, rays, workspace, constraints, back, act)
     back_at, act_at = 0, fan_in
     for below in range(layer):
         for i in range(shape.sizes[below + 1]):
-            act[act_at + i] = workspace.a[shape.units_at[below] + i * count + ray]
+            act[act_at + i] = field.workspace.a[shape.units_at[below] + i * count + ray]
         back_at += shape.sizes[below + 1]
         act_at += shape.sizes[below + 1]
     back[back_at + neuron] = 1.0
@@ -143,15 +126,16 @@ def gradient(unit, theta, signs, shape, rays, workspace, constraints, back, act)
             back[below + i] *= slope(sign, shape.leak)
         back_at = below
     if layer > 0:
-        for h in constraints.rest:
+        for h in field.constraints.rest:
             back[h] = 0.0
 
 
 @inner
-def _force_below(unit, multiplier, theta, signs, shape, rays, workspace):
+def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, field: Field) -> None:
     """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
+    shape = field.shape
     layer, neuron, ray = unit
-    count = len(rays.orient)
+    count = len(field.rays.orient)
     back = np.zeros(shape.sizes[layer + 1])
     back[neuron] = -multiplier
     for above in range(layer, 0, -1):
@@ -162,22 +146,23 @@ def _force_below(unit, multiplier, theta, signs, shape, rays, workspace):
             for k in range(width):
                 total += back[k] * theta[shape.weights_at[above] + k * fan_in + i]
             u = shape.units_at[above - 1] + i * count + ray
-            workspace.force[u] += total
+            field.workspace.force[u] += total
             sign = signs[u]
             below[i] = total * slope(sign, shape.leak)
         back = below
 
 
 @inner
-def gram_of(count, shape, workspace):
+def gram_of(count: int, field: Field) -> Matrix:
     """∇z_i·∇z_j of the first rows, over the layers that are trained."""
+    shape = field.shape
     gram, back_at, act_at = np.zeros((count, count)), 0, 0
     one, two = np.zeros((count, count)), np.zeros((count, count))
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         if shape.train[layer]:
-            back = workspace.back[:count, back_at : back_at + width].copy()
-            act = workspace.act[:count, act_at : act_at + fan_in].copy()
+            back = field.workspace.back[:count, back_at : back_at + width].copy()
+            act = field.workspace.act[:count, act_at : act_at + fan_in].copy()
             np.dot(back, back.T, one)
             np.dot(act, act.T, two)
             for i in range(count):
@@ -189,33 +174,35 @@ def gram_of(count, shape, workspace):
 
 
 @inner
-def _along(j, v, shape, workspace):
+def _along(j: int, v: Vector, field: Field) -> float:
     """∇z_j·v."""
+    shape = field.shape
     back_at, act_at, total = 0, 0, 0.0
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         for h in range(width):
-            if workspace.back[j, back_at + h] != 0.0 and shape.train[layer]:
+            if field.workspace.back[j, back_at + h] != 0.0 and shape.train[layer]:
                 one = v[shape.biases_at[layer] + h] if shape.biased else 0.0
                 for i in range(fan_in):
-                    one += v[shape.weights_at[layer] + h * fan_in + i] * workspace.act[j, act_at + i]
-                total += one * workspace.back[j, back_at + h]
+                    one += v[shape.weights_at[layer] + h * fan_in + i] * field.workspace.act[j, act_at + i]
+                total += one * field.workspace.back[j, back_at + h]
         back_at += width
         act_at += fan_in
     return total
 
 
 @inner
-def _subtract(j, factor, shape, workspace, v):
+def _subtract(j: int, factor: float, field: Field, v: Vector) -> None:
     """v − factor·∇z_j."""
+    shape = field.shape
     back_at, act_at = 0, 0
     for layer in range(len(shape.sizes) - 2):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         for h in range(width):
-            one = factor * workspace.back[j, back_at + h]
+            one = factor * field.workspace.back[j, back_at + h]
             if one != 0.0 and shape.train[layer]:
                 for i in range(fan_in):
-                    v[shape.weights_at[layer] + h * fan_in + i] -= one * workspace.act[j, act_at + i]
+                    v[shape.weights_at[layer] + h * fan_in + i] -= one * field.workspace.act[j, act_at + i]
                 if shape.biased:
                     v[shape.biases_at[layer] + h] -= one
         back_at += width
@@ -223,7 +210,7 @@ def _subtract(j, factor, shape, workspace, v):
 
 
 @inner
-def solve(gram, rhs, x):
+def solve(gram: Matrix, rhs: Vector, x: Vector) -> None:
     """gram·x = rhs by Cholesky, in place, for the first rows of gram; x is 0 for rows that depend on those
     before."""
     count = len(rhs)
@@ -249,15 +236,13 @@ def solve(gram, rhs, x):
 
 
 @inner
-def _free_part(unit, theta, signs, shape, rays, workspace, constraints, x):
+def _free_part(unit: Place, theta: Vector, signs: Signs, field: Field, x: Vector) -> tuple[float, float]:
     """∇z of a unit in the row after those of the constraints, and its components x along these; returns
     |∇z|² and the part of it that constraints leave."""
-    count = len(constraints.layer)
-    _gradients(theta, signs, shape, rays, workspace, constraints)
-    gradient(
-        unit, theta, signs, shape, rays, workspace, constraints, workspace.back[count], workspace.act[count]
-    )
-    gram, rhs = gram_of(count + 1, shape, workspace), np.zeros(count)
+    count = len(field.constraints.layer)
+    _gradients(theta, signs, field)
+    gradient(unit, theta, signs, field, field.workspace.back[count], field.workspace.act[count])
+    gram, rhs = gram_of(count + 1, field), np.zeros(count)
     for i in range(count):
         rhs[i] = gram[i, count]
     square = gram[count, count]
@@ -269,72 +254,74 @@ def _free_part(unit, theta, signs, shape, rays, workspace, constraints, x):
 
 
 @native
-def unit_rate(unit, theta, signs, shape, rays, workspace, constraints, v):
+def unit_rate(
+    unit: Place, theta: Vector, signs: Signs, field: Field, v: Vector
+) -> tuple[float, float, float]:
     """ż of a unit for the velocity v, |∇z|², and the part of |∇z|² that constraints leave; after
     `constrain`."""
-    count = len(constraints.layer)
-    square, left = _free_part(unit, theta, signs, shape, rays, workspace, constraints, np.zeros(count))
-    return _along(count, v, shape, workspace), square, left
+    count = len(field.constraints.layer)
+    square, left = _free_part(unit, theta, signs, field, np.zeros(count))
+    return _along(count, v, field), square, left
 
 
 @native
-def pin(unit, z, theta, signs, shape, rays, workspace, constraints):
+def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> float:
     """Put a unit with input z on its hyperplane, by the least change of θ that leaves the constraints; after
     `constrain`. Returns the length of the change."""
-    count = len(constraints.layer)
+    count = len(field.constraints.layer)
     x = np.zeros(count)
-    square, left = _free_part(unit, theta, signs, shape, rays, workspace, constraints, x)
+    square, left = _free_part(unit, theta, signs, field, x)
     if not left > 1e-12 * square:
         return 0.0  # constraints hold it there already
-    _subtract(count, z / left, shape, workspace, theta)
+    _subtract(count, z / left, field, theta)
     for j in range(count):
-        _subtract(j, -x[j] * z / left, shape, workspace, theta)
+        _subtract(j, -x[j] * z / left, field, theta)
     return abs(z) / math.sqrt(left)
 
 
 @inner
-def half_jump(unit, shape, rays, workspace):
+def half_jump(unit: Place, field: Field) -> float:
     """Half the difference of the multipliers of ∇z on the two sides of a unit; negative where they
     attract."""
+    rays = field.rays
     layer, neuron, ray = unit
     count, total = len(rays.orient), 0.0
     begin, end = ray, ray + 1
     if layer == 0:
         begin, end = rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]
     for r in range(begin, end):
-        total += workspace.force[shape.units_at[layer] + neuron * count + r]
-    return (1 - shape.leak) / 2 * total
+        total += field.workspace.force[field.shape.units_at[layer] + neuron * count + r]
+    return (1 - field.shape.leak) / 2 * total
 
 
 @inner
-def slack(shape, rays, workspace, constraints):
+def slack(field: Field) -> float:
     """The least distance of a constraint from its end: negative once a unit or a neuron should be released.
 
     A unit that slides has a multiplier between those of its two sides. A neuron at rest leaves once its rate
     in one of the ways is positive. A neuron leaves a watched hyperplane that repels if no multipliers of its
     units fit the other side of it.
     """
+    constraints = field.constraints
     least = np.inf
     for j in range(len(constraints.layer)):
-        half = half_jump(
-            (constraints.layer[j], constraints.neuron[j], constraints.ray[j]), shape, rays, workspace
-        )
-        least = min(least, -half - abs(workspace.multipliers[j]))
+        half = half_jump((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field)
+        least = min(least, -half - abs(field.workspace.multipliers[j]))
     for i in range(len(constraints.watch)):
-        push = half_jump((0, constraints.watch[i, 0], constraints.watch[i, 1]), shape, rays, workspace)
+        push = half_jump((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
         if push > 0:
             for j in range(constraints.watch[i, 2], constraints.watch[i, 3]):
-                half = half_jump((0, constraints.neuron[j], constraints.ray[j]), shape, rays, workspace)
+                half = half_jump((0, constraints.neuron[j], constraints.ray[j]), field)
                 beyond = (
                     2 * constraints.watch_sign[i] * push * constraints.watch_mix[i, j]
-                    - workspace.multipliers[j]
+                    - field.workspace.multipliers[j]
                 )
                 least = min(least, -half - abs(beyond))
-    count = len(rays.orient)
+    count = len(field.rays.orient)
     for h in constraints.rest:
         for y in range(constraints.ways.shape[0]):
             rate = 0.0
             for r in range(count):
-                rate += workspace.force[h * count + r] * constraints.ways[y, r]
+                rate += field.workspace.force[h * count + r] * constraints.ways[y, r]
             least = min(least, -rate)
     return least

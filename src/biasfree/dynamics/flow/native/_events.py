@@ -14,7 +14,9 @@ from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import half_jump, slack
 from biasfree.dynamics.flow.native._field import beyond_rounding, velocity
 from biasfree.dynamics.flow.native._policy import KINK_SHARE, MOST_AT_ONCE
+from biasfree.dynamics.flow.native._records import Classes, Field, Integers, Rays, Shape, Tolerance, Vector
 from biasfree.dynamics.flow.native._search import flip_wrong, search, wrong_units
+from biasfree.dynamics.flow.native._state import State
 from biasfree.dynamics.flow.native._vectors import copy, norm
 
 #: Rates smaller than this, relative to the rates that they are the difference of, are zero.
@@ -24,7 +26,7 @@ UNCLEAR, CROSS, SLIDE = range(3)
 
 
 @native
-def at_hyperplane(rate, jump):
+def at_hyperplane(rate: float, jump: float) -> int:
     """What a unit does that has reached one hyperplane: the rule for every depth. `rate` is the velocity
     toward the side it comes from, and `rate` − `jump` the one beyond.
 
@@ -38,7 +40,7 @@ def at_hyperplane(rate, jump):
 
 
 @native
-def budget_of(state, shape, rtol, floors):
+def budget_of(state: State, shape: Shape, tolerance: Tolerance) -> float:
     """The error in θ that kinks stepped over may cost in a step; of layers that begin at zero its end
     counts."""
     least = np.inf
@@ -46,57 +48,57 @@ def budget_of(state, shape, rtol, floors):
         if shape.train[layer]:
             begin, end = shape.weights_at[layer], shape.biases_at[layer]
             size = max(norm(state.theta[begin:end]), norm(state.arrival[begin:end]))
-            least = min(least, size + floors[2 * layer])
-    return KINK_SHARE * rtol * least
+            least = min(least, size + tolerance.floors[2 * layer])
+    return KINK_SHARE * tolerance.rtol * least
 
 
 @native
-def first_event(state, shape, rays, workspace, groups, buffers, budget):
+def first_event(state: State, field: Field, classes: Classes, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    if groups.active:
-        return class_search(state, shape, groups, buffers, budget)
-    return search(state, shape, rays, workspace, budget)
+    if classes.groups.active:
+        return class_search(state, field.shape, classes, budget)
+    return search(state, field, budget)
 
 
 @inner
-def pass_kinks(state, shape, rays, workspace, constraints, groups, buffers, fraction):
+def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) -> bool:
     """After a part of a step: let units that are wrong cross, all of them if it was whole; returns whether
     everything is decided, and no more events than allowed."""
     status = state.status
     if fraction == 1.0:
-        _step_over(state, shape, rays, workspace, groups, buffers)
+        _step_over(state, field, classes)
         return True
-    if groups.active:
-        decided = status.wrong == 0 or _cross_by_class(state, shape, groups, buffers)
+    if classes.groups.active:
+        decided = status.wrong == 0 or _cross_by_class(state, field.shape, classes)
     else:
-        decided = _settle(state, shape, rays, workspace, constraints)
+        decided = _settle(state, field)
     return decided and status.events <= status.most_events
 
 
 @inner
-def _step_over(state, shape, rays, workspace, groups, buffers):
+def _step_over(state: State, field: Field, classes: Classes) -> None:
     """Give the units that are wrong at the end of a whole step the signs of their sides."""
     status = state.status
     crossed = 0
     if status.wrong > 0:
-        if groups.active:
-            crossed = class_flip(state.theta, shape, groups, buffers)
+        if classes.groups.active:
+            crossed = class_flip(state.theta, field.shape, classes)
         else:
-            crossed = flip_wrong(state.theta, state.signs, shape, rays, workspace)
+            crossed = flip_wrong(state.theta, state.signs, field)
     if crossed > 0:
         status.stepped_over += crossed
         status.fresh = 0
 
 
 @inner
-def _cross_by_class(state, shape, groups, buffers):
+def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
     """One event by class: units cross that are driven onward; returns whether no other one is wrong."""
     status = state.status
     status.evaluations += 1
-    status.by_class += groups.classes > 0
-    class_velocity(state.theta, shape, groups, buffers, state.stages[0])
-    keep_forces(buffers)
-    crossed, blocked = class_cross(state.theta, state.stages[0], shape, groups, buffers)
+    status.by_class += classes.groups.classes > 0
+    class_velocity(state.theta, shape, classes, state.stages[0])
+    keep_forces(classes.buffers)
+    crossed, blocked = class_cross(state.theta, state.stages[0], shape, classes)
     status.crossings += crossed > 0
     status.events += 1
     status.fresh = 0
@@ -104,19 +106,19 @@ def _cross_by_class(state, shape, groups, buffers):
 
 
 @inner
-def _settle(state, shape, rays, workspace, constraints):
+def _settle(state: State, field: Field) -> bool:
     """Let neurons cross until no unit is wrong and no constraint has ended; returns whether that was all. The
     last velocity is that of the next step."""
     status = state.status
     for _ in range(MOST_AT_ONCE):
         status.evaluations += 1
-        velocity(state.theta, state.signs, shape, rays, workspace, constraints, state.stages[0])
-        wrong = wrong_units(state.theta, state.signs, shape, rays, workspace)
-        if wrong == 0 and not slack(shape, rays, workspace, constraints) < 0:
-            copy(workspace.force, workspace.before)
+        velocity(state.theta, state.signs, field, state.stages[0])
+        wrong = wrong_units(state.theta, state.signs, field)
+        if wrong == 0 and not slack(field) < 0:
+            copy(field.workspace.force, field.workspace.before)
             status.fresh = 1
             return True
-        if wrong == 0 or not cross(state, shape, rays, workspace, constraints, state.stages[0]):
+        if wrong == 0 or not cross(state, field, state.stages[0]):
             return False
         status.events += 1
         if status.new_slides:
@@ -125,23 +127,24 @@ def _settle(state, shape, rays, workspace, constraints):
 
 
 @native
-def cross(state, shape, rays, workspace, constraints, v):
+def cross(state: State, field: Field, v: Vector) -> bool:
     """Let the first-layer neurons cross that are beyond one hyperplane, slide along none, and are driven
     onward by the velocity v; if there are none, let those slide that are driven back. Returns whether there
     are any. After `wrong_units`."""
+    rays = field.rays
     crossed, slid = False, False
-    free = _free_neurons(shape, constraints)
+    free = _free_neurons(field)
     for h in free:
-        ray, rate, jump, _ = _only_wrong(h, state, shape, rays, workspace, v)
+        ray, rate, jump, _ = _only_wrong(h, state, field, v)
         if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
             _set_side(h, ray, -state.signs[h * len(rays.orient) + ray], state, rays)
             crossed = True
     if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
         for h in free:
-            ray, rate, jump, square = _only_wrong(h, state, shape, rays, workspace, v)
+            ray, rate, jump, square = _only_wrong(h, state, field, v)
             slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
-            if slides and _alone(h, ray, state, shape, rays, workspace):
-                _pin(h, ray, workspace.z[h * len(rays.orient) + ray] / square, state, shape, rays)
+            if slides and _alone(h, ray, state, field):
+                _pin(h, ray, field.workspace.z[h * len(rays.orient) + ray] / square, state, field)
                 _set_side(h, ray, 0, state, rays)
                 slid = True
     state.status.crossings += crossed
@@ -154,33 +157,33 @@ def cross(state, shape, rays, workspace, constraints, v):
 
 
 @inner
-def _free_neurons(shape, constraints):
+def _free_neurons(field: Field) -> Integers:
     """The first-layer neurons that slide along no hyperplane and do not rest."""
-    free = np.ones(shape.sizes[1], np.bool_)
-    for h in constraints.neuron:
+    free = np.ones(field.shape.sizes[1], np.bool_)
+    for h in field.constraints.neuron:
         free[h] = False
-    for h in constraints.rest:
+    for h in field.constraints.rest:
         free[h] = False
     return np.flatnonzero(free)
 
 
 @inner
-def _only_wrong(h, state, shape, rays, workspace, v):
+def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, float, float, float]:
     """The ray of the one unit of a neuron that is wrong, −1 if there is not one; ż toward the side that it
     comes from, by how much less that is beyond, and |∇z|²."""
-    count, found, ray = len(rays.orient), 0, -1
+    count, found, ray = len(field.rays.orient), 0, -1
     for r in range(count):
-        if workspace.wrong[h * count + r]:
+        if field.workspace.wrong[h * count + r]:
             found, ray = found + 1, r
     if found != 1:
         return -1, 0.0, 0.0, 1.0
-    rate, square = _rate(h, ray, shape, rays, v)
-    jump = 2 * half_jump((0, h, ray), shape, rays, workspace) * square
+    rate, square = _rate(h, ray, field, v)
+    jump = 2 * half_jump((0, h, ray), field) * square
     return ray, state.signs[h * count + ray] * rate, jump, square
 
 
 @inner
-def _set_side(h, ray, sign, state, rays):
+def _set_side(h: int, ray: int, sign: int, state: State, rays: Rays) -> None:
     """Give a first-layer neuron the sign +1 (active), −1 (inactive) or 0 (slides) on a ray. Other rays of the
     same line follow: those in the same direction get the same sign, opposite ones the opposite sign."""
     line, at = rays.line[ray], h * len(rays.orient)
@@ -189,34 +192,34 @@ def _set_side(h, ray, sign, state, rays):
 
 
 @inner
-def _alone(h, ray, state, shape, rays, workspace):
+def _alone(h: int, ray: int, state: State, field: Field) -> bool:
     """Whether a neuron is on no hyperplane but that of this ray."""
-    count = len(rays.orient)
+    count = len(field.rays.orient)
     for r in range(count):
-        z = workspace.z[h * count + r]
-        if rays.line[r] != rays.line[ray] and not beyond_rounding(
-            0, h, r, z, state.theta, shape, rays, workspace
-        ):
+        z = field.workspace.z[h * count + r]
+        if field.rays.line[r] != field.rays.line[ray] and not beyond_rounding(0, h, r, z, state.theta, field):
             return False
     return True
 
 
 @inner
-def _pin(h, ray, share, state, shape, rays):
+def _pin(h: int, ray: int, share: float, state: State, field: Field) -> None:
     """Subtract a share of ∇z from the weights of a neuron."""
+    shape = field.shape
     at = shape.weights_at[0] + h * shape.sizes[0]
     for i in range(shape.sizes[0]):
-        state.theta[at + i] -= share * rays.orient[ray] * rays.normals[i, rays.line[ray]]
+        state.theta[at + i] -= share * field.rays.orient[ray] * field.rays.normals[i, field.rays.line[ray]]
     if shape.biased:
         state.theta[shape.biases_at[0] + h] -= share
 
 
 @inner
-def _rate(h, ray, shape, rays, v):
+def _rate(h: int, ray: int, field: Field, v: Vector) -> tuple[float, float]:
     """ż and |∇z|² of a unit of the first layer."""
-    fan_in, line, rate, square = shape.sizes[0], rays.line[ray], 0.0, 0.0
+    shape = field.shape
+    fan_in, line, rate, square = shape.sizes[0], field.rays.line[ray], 0.0, 0.0
     for i in range(fan_in):
-        n = rays.orient[ray] * rays.normals[i, line]
+        n = field.rays.orient[ray] * field.rays.normals[i, line]
         rate += v[shape.weights_at[0] + h * fan_in + i] * n
         square += n * n
     if shape.biased:

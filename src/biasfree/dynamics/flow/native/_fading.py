@@ -14,6 +14,8 @@ import math
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._constraints import project
 from biasfree.dynamics.flow.native._policy import OWN_TOLERANCE, UNBALANCED
+from biasfree.dynamics.flow.native._records import Field, Shape, Vector
+from biasfree.dynamics.flow.native._state import State
 
 #: Neurons smaller than this have lost digits to underflow.
 LEAST_SIZE = 1e-290
@@ -22,11 +24,11 @@ LEAST_SQUARE = 1e-290
 
 
 @inner
-def count_for_small(state, shape, rays, jumps, budget):
+def count_for_small(state: State, field: Field, jumps: Vector, budget: float) -> float:
     """Enlarge the jumps at kinks of neurons so small that a cost of the budget would exceed their own
     tolerance, so that it does not; returns the sum of all jumps."""
-    count, total, largest = len(rays.orient), 0.0, state.sizes[0]
-    _largest(state.theta, shape, largest)
+    count, total, largest = len(field.rays.orient), 0.0, state.sizes[0]
+    _largest(state.theta, field.shape, largest)
     for h in range(len(largest)):
         size = OWN_TOLERANCE * largest[h]
         if LEAST_SIZE < size < budget:
@@ -38,15 +40,15 @@ def count_for_small(state, shape, rays, jumps, budget):
 
 
 @inner
-def stay_on_hyperplanes(state, shape, rays, constraints):
+def stay_on_hyperplanes(state: State, field: Field) -> None:
     """Put neurons that slide on their hyperplanes again: the distance that rounding leaves does not fade with
     them."""
-    for j in range(len(constraints.layer) if shape.train[0] else 0):
-        project(constraints.neuron[j], constraints.ray[j], shape, rays, state.theta)
+    for j in range(len(field.constraints.layer) if field.shape.train[0] else 0):
+        project(field.constraints.neuron[j], field.constraints.ray[j], field, state.theta)
 
 
 @inner
-def restore_balances(state, shape):
+def restore_balances(state: State, shape: Shape) -> None:
     """Scale the weights of every neuron, w by s and a by 1/s, such that |w|² − |a|² has its value. Neither
     the function nor the force on w/|w| changes, so that velocities scale by 1/s and s.
 
@@ -70,7 +72,7 @@ def restore_balances(state, shape):
 
 
 @inner
-def _squares(theta, shape, squares):
+def _squares(theta: Vector, shape: Shape, squares: Vector) -> None:
     """|w|² and |a|² of every neuron."""
     fan_in, width, outputs, biased = shape.sizes[0], shape.sizes[1], shape.sizes[2], shape.biased
     first, second, bias = shape.weights_at[0], shape.weights_at[1], shape.biases_at[0]
@@ -85,7 +87,7 @@ def _squares(theta, shape, squares):
 
 
 @inner
-def _restoring(w, a, root):
+def _restoring(w: float, a: float, root: float) -> float:
     """The s with (sw)² − (a/s)² = root·|root|. All numbers are relative to the largest of them, so that no
     square under- or overflows."""
     size = max(w, a, abs(root))
@@ -97,7 +99,7 @@ def _restoring(w, a, root):
 
 
 @inner
-def _scale(h, s, theta, shape):
+def _scale(h: int, s: float, theta: Vector, shape: Shape) -> None:
     """Multiply the incoming weights of a neuron by s and divide its outgoing ones by it."""
     fan_in, width, outputs = shape.sizes[0], shape.sizes[1], shape.sizes[2]
     for i in range(fan_in):
@@ -109,7 +111,7 @@ def _scale(h, s, theta, shape):
 
 
 @inner
-def _lengths(h, theta, shape):
+def _lengths(h: int, theta: Vector, shape: Shape) -> tuple[float, float]:
     """|w| and |a| of a neuron, by numbers relative to its largest weights, whose squares do not underflow."""
     fan_in, width, outputs = shape.sizes[0], shape.sizes[1], shape.sizes[2]
     w = abs(theta[shape.biases_at[0] + h]) if shape.biased else 0.0
@@ -130,7 +132,7 @@ def _lengths(h, theta, shape):
 
 
 @inner
-def own_error(state, shape):
+def own_error(state: State, shape: Shape) -> float:
     """The error of the step under way, which `state.dense` holds, over the tolerance of each neuron; the
     largest of all neurons."""
     worst, sizes, errors = 0.0, state.sizes[0], state.sizes[1]
@@ -143,7 +145,7 @@ def own_error(state, shape):
 
 
 @inner
-def _largest(theta, shape, found):
+def _largest(theta: Vector, shape: Shape, found: Vector) -> None:
     """The largest weight of every neuron, incoming or outgoing, without its sign."""
     fan_in, width, outputs, biased = shape.sizes[0], shape.sizes[1], shape.sizes[2], shape.biased
     first, second, bias = shape.weights_at[0], shape.weights_at[1], shape.biases_at[0]

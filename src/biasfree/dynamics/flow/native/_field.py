@@ -13,46 +13,54 @@ import math
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._constraints import constrain, decay_at_rest
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix, slope
+from biasfree.dynamics.flow.native._records import Field, Matrix, Shape, Signs, Vector
 from biasfree.dynamics.flow.native._residual import loss_of, residual
 from biasfree.dynamics.flow.native._vectors import dot, dot_by_columns, dot_by_rows, fill
 
 
 @inner
-def forward(theta, signs, shape, rays, workspace):
+def forward(theta: Vector, signs: Signs, field: Field) -> int:
     """Inputs, activations and outputs into `workspace`; returns how many units are wrong."""
-    last = len(shape.sizes) - 2
-    wrong = hidden_inputs(theta, signs, shape, rays, workspace)
+    last = len(field.shape.sizes) - 2
+    wrong = hidden_inputs(theta, signs, field)
     if last > 0:
-        wrong += _activate(last - 1, theta, signs, shape, rays, workspace)
-    _preactivate(last, theta, shape, rays, workspace, workspace.f)
+        wrong += _activate(last - 1, theta, signs, field)
+    _preactivate(last, theta, field, field.workspace.f)
     return wrong
 
 
 @inner
-def hidden_inputs(theta, signs, shape, rays, workspace):
+def hidden_inputs(theta: Vector, signs: Signs, field: Field) -> int:
     """The inputs of all hidden units into `workspace`, and the activations below the last of them; returns
     how many units below the last layer are wrong."""
     wrong = 0
-    for layer in range(len(shape.sizes) - 2):
+    for layer in range(len(field.shape.sizes) - 2):
         if layer > 0:
-            wrong += _activate(layer - 1, theta, signs, shape, rays, workspace)
-        z = matrix(workspace.z, shape.units_at[layer], shape.sizes[layer + 1], len(rays.orient))
-        _preactivate(layer, theta, shape, rays, workspace, z)
+            wrong += _activate(layer - 1, theta, signs, field)
+        z = matrix(
+            field.workspace.z,
+            field.shape.units_at[layer],
+            field.shape.sizes[layer + 1],
+            len(field.rays.orient),
+        )
+        _preactivate(layer, theta, field, z)
     return wrong
 
 
 @inner
-def _preactivate(layer, theta, shape, rays, workspace, z):
+def _preactivate(layer: int, theta: Vector, field: Field, z: Matrix) -> None:
     """The inputs z of a layer, from the activations of the layer below in `workspace`."""
+    shape = field.shape
+    rays = field.rays
     count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
     w = matrix(theta, shape.weights_at[layer], width, fan_in)
     if layer == 0:
-        dot(w, rays.normals, workspace.lines)
+        dot(w, rays.normals, field.workspace.lines)
         for h in range(width):
             for r in range(count):
-                z[h, r] = rays.orient[r] * workspace.lines[h, rays.line[r]]
+                z[h, r] = rays.orient[r] * field.workspace.lines[h, rays.line[r]]
     else:
-        dot(w, matrix(workspace.a, shape.units_at[layer - 1], fan_in, count), z)
+        dot(w, matrix(field.workspace.a, shape.units_at[layer - 1], fan_in, count), z)
     if shape.biased:
         for h in range(width):
             b = theta[shape.biases_at[layer] + h]
@@ -61,37 +69,36 @@ def _preactivate(layer, theta, shape, rays, workspace, z):
 
 
 @inner
-def _activate(layer, theta, signs, shape, rays, workspace):
+def _activate(layer: int, theta: Vector, signs: Signs, field: Field) -> int:
     """Activations of a layer with the slopes of its signs; returns how many units are wrong."""
-    count, leak, wrong = len(rays.orient), shape.leak, 0
+    shape = field.shape
+    count, leak, wrong = len(field.rays.orient), shape.leak, 0
     for h in range(shape.sizes[layer + 1]):
         begin = shape.units_at[layer] + h * count
         end = begin + count
-        zs, row, a = workspace.z[begin:end], signs[begin:end], workspace.a[begin:end]
-        for r in range(rays.single):
+        zs, row, a = field.workspace.z[begin:end], signs[begin:end], field.workspace.a[begin:end]
+        for r in range(field.rays.single):
             z = zs[r]
             if shape.follow:
                 row[r] = 1 if z > 0 else -1
             sign = row[r]
             a[r] = 0.0 if sign == 0 else slope(sign, leak) * z  # a unit that slides has z = 0
-            if sign * z < 0 and beyond_rounding(layer, h, r, z, theta, shape, rays, workspace):
+            if sign * z < 0 and beyond_rounding(layer, h, r, z, theta, field):
                 wrong += 1
-        for r in range(rays.single, count):
+        for r in range(field.rays.single, count):
             a[r] = slope(row[r], leak) * zs[r]
     return wrong
 
 
 @inner
-def beyond_rounding(layer, h, r, z, theta, shape, rays, workspace):
+def beyond_rounding(layer: int, h: int, r: int, z: float, theta: Vector, field: Field) -> bool:
     """Whether the input z of a unit is on one side of zero for certain: above ROUNDING·|w_h||a|. Few units
     are asked, so that lengths are not computed for the others."""
-    return abs(z) > ROUNDING * _row_size(layer, h, theta, shape) * input_size(
-        layer, r, shape, rays, workspace
-    )
+    return abs(z) > ROUNDING * _row_size(layer, h, theta, field.shape) * input_size(layer, r, field)
 
 
 @inner
-def _row_size(layer, h, theta, shape):
+def _row_size(layer: int, h: int, theta: Vector, shape: Shape) -> float:
     """|(w_h, b_h)|."""
     fan_in, total = shape.sizes[layer], 0.0
     for i in range(fan_in):
@@ -102,25 +109,27 @@ def _row_size(layer, h, theta, shape):
 
 
 @inner
-def input_size(layer, r, shape, rays, workspace):
+def input_size(layer: int, r: int, field: Field) -> float:
     """|(a, 1)| of what a layer sees of a ray, without the 1 if there are no biases."""
-    count, total = len(rays.orient), 1.0 if shape.biased else 0.0
-    for i in range(shape.sizes[layer]):
+    count, total = len(field.rays.orient), 1.0 if field.shape.biased else 0.0
+    for i in range(field.shape.sizes[layer]):
         if layer == 0:
-            total += rays.normals[i, rays.line[r]] ** 2
+            total += field.rays.normals[i, field.rays.line[r]] ** 2
         else:
-            total += workspace.a[shape.units_at[layer - 1] + i * count + r] ** 2
+            total += field.workspace.a[field.shape.units_at[layer - 1] + i * count + r] ** 2
     return math.sqrt(total)
 
 
 @inner
-def backward(theta, signs, shape, rays, workspace, out):
+def backward(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
     """The velocity into `out`, and the forces on the units into `workspace`."""
-    last, count, delta = len(shape.sizes) - 2, len(rays.orient), workspace.e
+    shape = field.shape
+    workspace = field.workspace
+    last, count, delta = len(shape.sizes) - 2, len(field.rays.orient), workspace.e
     for layer in range(last, -1, -1):
         fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
         w = matrix(theta, shape.weights_at[layer], width, fan_in)
-        layer_velocity(layer, delta, shape, rays, workspace, out)
+        layer_velocity(layer, delta, field, out)
         if shape.l2 > 0 and shape.train[layer]:
             v = matrix(out, shape.weights_at[layer], width, fan_in)
             for h in range(width):
@@ -135,8 +144,11 @@ def backward(theta, signs, shape, rays, workspace, out):
 
 
 @inner
-def layer_velocity(layer, delta, shape, rays, workspace, out):
+def layer_velocity(layer: int, delta: Matrix, field: Field, out: Vector) -> None:
     """Write the velocity of a layer, without L2, to its place in `out`; `delta` is −∂L/∂z of its inputs."""
+    shape = field.shape
+    rays = field.rays
+    workspace = field.workspace
     count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
     v = matrix(out, shape.weights_at[layer], width, fan_in)
     if not shape.train[layer]:
@@ -157,29 +169,31 @@ def layer_velocity(layer, delta, shape, rays, workspace, out):
 
 
 @inner
-def velocity(theta, signs, shape, rays, workspace, constraints, out):
+def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
-    wrong = forward(theta, signs, shape, rays, workspace)
-    residual(rays, workspace.f, workspace.e, 0, len(rays.orient))
-    backward(theta, signs, shape, rays, workspace, out)
-    if constraints.size > 0:
-        constrain(theta, signs, shape, rays, workspace, constraints, out)
-        decay_at_rest(theta, shape, constraints, out)
+    wrong = forward(theta, signs, field)
+    residual(field.rays, field.workspace.f, field.workspace.e, 0, len(field.rays.orient))
+    backward(theta, signs, field, out)
+    if field.constraints.size > 0:
+        constrain(theta, signs, field, out)
+        decay_at_rest(theta, field, out)
     return wrong
 
 
 @native
-def loss(theta, signs, shape, rays, workspace):
+def loss(theta: Vector, signs: Signs, field: Field) -> float:
     """The data loss, with the activation pattern of θ itself, but on merged rays with that of the signs."""
+    shape = field.shape
+    rays = field.rays
     last, count = len(shape.sizes) - 2, len(rays.orient)
     for layer in range(last + 1):
         width = shape.sizes[layer + 1]
         at = shape.units_at[layer] if layer < last else 0
-        a = workspace.f if layer == last else matrix(workspace.a, at, width, count)
-        _preactivate(layer, theta, shape, rays, workspace, a)
+        a = field.workspace.f if layer == last else matrix(field.workspace.a, at, width, count)
+        _preactivate(layer, theta, field, a)
         for h in range(width if layer < last else 0):
             for r in range(rays.single):
                 a[h, r] = a[h, r] if a[h, r] > 0 else shape.leak * a[h, r]
             for r in range(rays.single, count):
                 a[h, r] *= slope(signs[at + h * count + r], shape.leak)
-    return loss_of(rays, workspace.f)
+    return loss_of(rays, field.workspace.f)

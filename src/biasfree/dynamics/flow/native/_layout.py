@@ -12,15 +12,15 @@ its own.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, Int
+from biasfree.arrays import Float, Int
 from biasfree.data import Dataset
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._policy import FEW_SLIDES
+from biasfree.dynamics.flow.native._records import Array, Matrix, Rays, Shape, Workspace
 from biasfree.dynamics.flow.native._triangles import triangles_of
 from biasfree.networks import Network
 
@@ -30,80 +30,14 @@ ROUNDING = 1e-13
 VANISHING = np.finfo(float).tiny / np.finfo(float).eps
 
 
-class Shape(NamedTuple):
-    """The network without its weights: the places of its layers in θ and in the units, leak, L2, trained
-    layers, and whether the signs of units follow the weights at every evaluation."""
-
-    sizes: Int[np.ndarray, "L+1"]
-    weights_at: Int[np.ndarray, "L"]
-    biases_at: Int[np.ndarray, "L"]
-    units_at: Int[np.ndarray, "L-1"]
-    leak: float
-    l2: float
-    train: Bool[np.ndarray, "L"]
-    biased: bool
-    follow: bool
-
-
-class Rays(NamedTuple):
-    """The data. Ray r has the direction orient_r·normals[:, line_r]. Rays are sorted by line: those of line q
-    are first_q … first_{q+1} − 1. The samples of ray r, of lengths c and targets y, are start_r … start_{r+1}
-    − 1.
-
-    With the square loss a ray acts as one sample of weight p and target t. `floor` is the loss that no
-    network can remove: of samples at the origin and of different targets on one ray.
-
-    Rays from `single` on are merged: each stands for a part of all rays of an activation pattern, and units
-    have the signs of the pattern on it, on whichever side of their hyperplanes they are.
-    """
-
-    normals: Float[np.ndarray, "D Q"]
-    line: Int[np.ndarray, "R"]
-    orient: Float[np.ndarray, "R"]
-    first: Int[np.ndarray, "Q+1"]
-    p: Float[np.ndarray, "R"]
-    t: Float[np.ndarray, "K R"]
-    logistic: bool
-    start: Int[np.ndarray, "R+1"]
-    c: Float[np.ndarray, "P"]
-    y: Float[np.ndarray, "K P"]
-    share: float
-    floor: float
-    single: int
-
-
-class Workspace(NamedTuple):
-    """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
-    `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
-    as outer products back ⊗ act by layer, with their multipliers. A search marks `wrong` units and works with
-    the jumps of the velocity at them and their inputs before and after a kink (`low`, `high`)."""
-
-    lines: Float[np.ndarray, "H Q"]
-    folded: Float[np.ndarray, "H Q"]
-    z: Float[np.ndarray, "U"]
-    a: Float[np.ndarray, "U"]
-    force: Float[np.ndarray, "U"]
-    before: Float[np.ndarray, "U"]
-    delta: Float[np.ndarray, "U"]
-    wrong: Bool[np.ndarray, "U"]
-    jumps: Float[np.ndarray, "U"]
-    low: Float[np.ndarray, "U"]
-    high: Float[np.ndarray, "U"]
-    f: Float[np.ndarray, "K R"]
-    e: Float[np.ndarray, "K R"]
-    back: Float[np.ndarray, "M B"]
-    act: Float[np.ndarray, "M A"]
-    multipliers: Float[np.ndarray, "M"]
-
-
 @inner
-def slope(sign, leak):
+def slope(sign: int, leak: float) -> float:
     """σ′ on that side; the mean of both where a unit slides."""
     return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
 
 
 @inner
-def matrix(theta, at, rows, columns):
+def matrix(theta: Array, at: int, rows: int, columns: int) -> Matrix:
     """The weights of a layer, as a view of θ; also of arrays over units."""
     return theta[at : at + rows * columns].reshape(rows, columns)
 

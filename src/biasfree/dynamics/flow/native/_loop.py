@@ -19,7 +19,16 @@ from biasfree.dynamics.flow.native._events import budget_of, first_event, pass_k
 from biasfree.dynamics.flow.native._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.flow.native._field import loss, velocity
 from biasfree.dynamics.flow.native._policy import COLUMNS, KINK_SHARE, STILL_SHARE
-from biasfree.dynamics.flow.native._state import STAGES, combine_stages, dense
+from biasfree.dynamics.flow.native._records import (
+    Buffers,
+    Classes,
+    Field,
+    Shape,
+    Tolerance,
+    Vector,
+    Workspace,
+)
+from biasfree.dynamics.flow.native._state import STAGES, Saves, State, combine_stages, dense
 from biasfree.dynamics.flow.native._vectors import combination, copy, norm
 
 #: Weights of the stages: row i leads to the state of stage i; the last stage is the end of the step.
@@ -56,36 +65,31 @@ _SAVED, _PAUSED, _FAILED, _PENDING, _EVENT = (int(code) for code in Code)
 
 @native
 def run(
-    state,
-    saves,
-    shape,
-    rays,
-    workspace,
-    constraints,
-    groups,
-    buffers,
-    rtol,
-    floors,
-    level,
-    fraction,
-    cost,
-    most,
-):
+    state: State,
+    saves: Saves,
+    field: Field,
+    classes: Classes,
+    tolerance: Tolerance,
+    level: float,
+    fraction: float,
+    cost: float,
+    most: int,
+) -> int:
     """Take a fraction of the step under way, whose kinks cost so much, then steps until the times are saved,
     `most` are tried, or something is left to the caller."""
+    shape = field.shape
+    groups = classes.groups
     status = state.status
     tried = 0
     two_layers = len(shape.sizes) == 3 and not shape.follow
     while True:
         if fraction > 0:
-            _take(state, saves, shape, rays, workspace, groups, buffers, rtol, fraction)
+            _take(state, saves, field, classes, tolerance.rtol, fraction)
             status.error += cost
             if two_layers:
-                stay_on_hyperplanes(state, shape, rays, constraints)
+                stay_on_hyperplanes(state, field)
                 restore_balances(state, shape)
-            decided = not two_layers or pass_kinks(
-                state, shape, rays, workspace, constraints, groups, buffers, fraction
-            )
+            decided = not two_layers or pass_kinks(state, field, classes, fraction)
             fraction, cost = 0.0, 0.0
             if not decided:
                 return _EVENT
@@ -94,11 +98,9 @@ def run(
         if tried == most:
             return _PAUSED
         tried += 1
-        if not _evaluate_stages(
-            state, _end(state, saves), shape, rays, workspace, constraints, groups, buffers, rtol, floors
-        ):
+        if not _evaluate_stages(state, _end(state, saves), field, classes, tolerance):
             continue
-        error = max(_error(state, shape, rtol, floors), own_error(state, shape))
+        error = max(_error(state, shape, tolerance), own_error(state, shape))
         if not error <= 1:
             status.rejected += 1
             shrink = min(max(0.9 * error**-0.2, 0.1), 0.9) if error < np.inf else 0.1
@@ -109,27 +111,26 @@ def run(
                 status.fresh = 0
             continue
         status.trial_error = error
-        status.loose = constraints.size > 0 and slack(shape, rays, workspace, constraints) < 0
+        status.loose = field.constraints.size > 0 and slack(field) < 0
         fraction = 1.0
         if status.wrong > 0 and two_layers and groups.stay[0] and not status.loose:
-            budget = budget_of(state, shape, rtol, floors)
-            fraction, cost = first_event(state, shape, rays, workspace, groups, buffers, budget)
-            cost *= KINK_SHARE * rtol / budget
+            budget = budget_of(state, shape, tolerance)
+            fraction, cost = first_event(state, field, classes, budget)
+            cost *= KINK_SHARE * tolerance.rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
         status.spread = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
-        status.low = (
-            level > -np.inf and _loss(state.arrival, state, shape, rays, workspace, groups, buffers) <= level
-        )
+        status.low = level > -np.inf and _loss(state.arrival, state, field, classes) <= level
         if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
             return _PENDING
-        if rays.single < len(rays.orient):  # merged rays have to hold at every step
+        if field.rays.single < len(field.rays.orient):  # merged rays have to hold at every step
             return _PENDING
 
 
 @inner
-def _evaluate_stages(state, end, shape, rays, workspace, constraints, groups, buffers, rtol, floors):
+def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, tolerance: Tolerance) -> bool:
     """The stages of the next step; returns whether residuals could stand still within it where they were
     taken to do so."""
+    groups = classes.groups
     status = state.status
     still = status.still and groups.active
     status.wrong, groups.stay[0], status.drift = groups.doubtful[0], 1, 0.0
@@ -139,34 +140,36 @@ def _evaluate_stages(state, end, shape, rays, workspace, constraints, groups, bu
         combine_stages(state, WEIGHTS[i, :i], state.arrival)
         if still and i > 0:
             at_end = i == STAGES - 1
-            still_velocity(state.arrival, shape, buffers, state.dense if at_end else state.stages[i])
+            still_velocity(
+                state.arrival, field.shape, classes.buffers, state.dense if at_end else state.stages[i]
+            )
             if not at_end:
                 continue
         status.evaluations += 1
         if groups.active:
             status.by_class += groups.classes > 0
-            wrong = class_velocity(state.arrival, shape, groups, buffers, state.stages[i])
+            wrong = class_velocity(state.arrival, field.shape, classes, state.stages[i])
         else:
-            status.by_class += rays.single < len(rays.orient)
-            wrong = velocity(state.arrival, state.signs, shape, rays, workspace, constraints, state.stages[i])
+            status.by_class += field.rays.single < len(field.rays.orient)
+            wrong = velocity(state.arrival, state.signs, field, state.stages[i])
         if i == 0:
-            _begin(state, workspace, buffers)
+            _begin(state, field.workspace, classes.buffers)
         else:
             status.wrong = max(status.wrong, wrong)
     if still:
-        status.drift = _drift(state, shape, rtol, floors)
+        status.drift = _drift(state, field.shape, tolerance)
         status.still = status.drift <= STILL_SHARE
     return not still or status.still
 
 
 @inner
-def _end(state, saves):
+def _end(state: State, saves: Saves) -> float:
     """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
     return saves.ts[state.status.saved] if state.status.stops else saves.ts[-1]
 
 
 @inner
-def _begin(state, workspace, buffers):
+def _begin(state: State, workspace: Workspace, buffers: Buffers) -> None:
     """Keep the forces at the start of a step, and choose the first length."""
     copy(workspace.force, workspace.before)
     keep_forces(buffers)
@@ -177,15 +180,15 @@ def _begin(state, workspace, buffers):
 
 
 @inner
-def _loss(theta, state, shape, rays, workspace, groups, buffers):
+def _loss(theta: Vector, state: State, field: Field, classes: Classes) -> float:
     """The data loss at θ, by class if there are any."""
-    if groups.active:
-        return class_loss(theta, shape, groups, buffers)
-    return loss(theta, state.signs, shape, rays, workspace)
+    if classes.groups.active:
+        return class_loss(theta, field.shape, classes)
+    return loss(theta, state.signs, field)
 
 
 @summing
-def _error(state, shape, rtol, floors):
+def _error(state: State, shape: Shape, tolerance: Tolerance) -> float:
     """The error of the step under way over the error allowed, the largest of all layers."""
     for begin in range(0, len(state.dense), COLUMNS):
         end = min(begin + COLUMNS, len(state.dense))
@@ -202,7 +205,11 @@ def _error(state, shape, rtol, floors):
             for j in range(begin, end):
                 error += state.dense[j] ** 2
                 size += state.arrival[j] ** 2
-            ratio = h * math.sqrt(error) / (rtol * (math.sqrt(size) + floors[2 * layer + part]))
+            ratio = (
+                h
+                * math.sqrt(error)
+                / (tolerance.rtol * (math.sqrt(size) + tolerance.floors[2 * layer + part]))
+            )
             if not ratio < np.inf:
                 return np.inf
             worst = max(worst, ratio)
@@ -210,7 +217,7 @@ def _error(state, shape, rtol, floors):
 
 
 @summing
-def _drift(state, shape, rtol, floors):
+def _drift(state: State, shape: Shape, tolerance: Tolerance) -> float:
     """The error of a step by moments that stood still between its ends, over the error allowed: about the
     length of the step times the change of the velocity at its end; the largest of both layers."""
     moved, still, there, worst = state.stages[STAGES - 1], state.dense, state.arrival, 0.0
@@ -219,13 +226,13 @@ def _drift(state, shape, rtol, floors):
         for j in range(shape.weights_at[layer], shape.biases_at[layer]):
             change += (moved[j] - still[j]) ** 2
             size += there[j] ** 2
-        allowed = rtol * (math.sqrt(size) + floors[2 * layer])
+        allowed = tolerance.rtol * (math.sqrt(size) + tolerance.floors[2 * layer])
         worst = max(worst, state.status.trial * math.sqrt(change) / allowed)
     return worst
 
 
 @inner
-def _take(state, saves, shape, rays, workspace, groups, buffers, rtol, fraction):
+def _take(state: State, saves: Saves, field: Field, classes: Classes, rtol: float, fraction: float) -> None:
     """Take a fraction of the step under way, saving the states due in it, and set the length of the next."""
     status = state.status
     h, error, end = status.trial, status.trial_error, _end(state, saves)
@@ -234,13 +241,13 @@ def _take(state, saves, shape, rays, workspace, groups, buffers, rtol, fraction)
         i = status.saved
         dense(state, min(max((saves.ts[i] - status.time) / h, 0.0), 1.0) if h > 0 else 0.0)
         copy(state.dense, saves.states[i])
-        saves.losses[i] = _loss(state.dense, state, shape, rays, workspace, groups, buffers)
+        saves.losses[i] = _loss(state.dense, state, field, classes)
         status.saved += 1
     if fraction == 1.0:
         copy(state.arrival, state.theta)
         copy(state.stages[STAGES - 1], state.stages[0])
-        copy(workspace.force, workspace.before)
-        keep_forces(buffers)
+        copy(field.workspace.force, field.workspace.before)
+        keep_forces(classes.buffers)
     else:
         dense(state, fraction)
         copy(state.dense, state.theta)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._records import Matrix, Rays
 
 
 @inner
-def residual(rays, f, e, begin, end):
+def residual(rays: Rays, f: Matrix, e: Matrix, begin: int, end: int) -> None:
     """Write −∂L/∂f of rays `begin` to `end` − 1 to e."""
     for k in range(len(f)):
         for r in range(begin, end):
@@ -24,7 +25,7 @@ def residual(rays, f, e, begin, end):
 
 
 @inner
-def loss_of(rays, f):
+def loss_of(rays: Rays, f: Matrix) -> float:
     """The data loss."""
     total = 0.0
     for k in range(f.shape[0]):

@@ -17,54 +17,57 @@ from biasfree.dynamics.flow.native._fading import count_for_small
 from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
 from biasfree.dynamics.flow.native._policy import NEAR_BUDGET, SEARCH_HALVINGS, SEARCH_POINTS
-from biasfree.dynamics.flow.native._state import dense
+from biasfree.dynamics.flow.native._records import Field, Marks, Matrix, Signs, Vector, Workspace
+from biasfree.dynamics.flow.native._state import State, dense
 from biasfree.dynamics.flow.native._vectors import copy, dot, fill, norm
 
 
 @native
-def examine(theta, signs, shape, rays, workspace, constraints, out):
+def examine(theta: Vector, signs: Signs, field: Field, out: Vector) -> float:
     """Write the velocity to `out` and mark the units that are wrong; returns the slack of constraints."""
-    velocity(theta, signs, shape, rays, workspace, constraints, out)
-    wrong_units(theta, signs, shape, rays, workspace)
-    return slack(shape, rays, workspace, constraints)
+    velocity(theta, signs, field, out)
+    wrong_units(theta, signs, field)
+    return slack(field)
 
 
 @native
-def flip_wrong(theta, signs, shape, rays, workspace):
+def flip_wrong(theta: Vector, signs: Signs, field: Field) -> int:
     """Put the units that are wrong on their other sides, and mark them; returns how many they are."""
-    hidden_inputs(theta, signs, shape, rays, workspace)
-    found = wrong_units(theta, signs, shape, rays, workspace)
+    hidden_inputs(theta, signs, field)
+    found = wrong_units(theta, signs, field)
     if found > 0:
-        flip(signs, shape, rays, workspace.wrong)
+        flip(signs, field, field.workspace.wrong)
     return found
 
 
 @inner
-def wrong_units(theta, signs, shape, rays, workspace):
+def wrong_units(theta: Vector, signs: Signs, field: Field) -> int:
     """Mark the units that are wrong, after `hidden_inputs`; in the first layer the first ray of a line stands
     for it."""
-    count, found, wrong = len(rays.orient), 0, workspace.wrong
+    rays = field.rays
+    count, found, wrong = len(rays.orient), 0, field.workspace.wrong
     fill(wrong, False)
-    for layer in range(len(shape.sizes) - 2):
-        for h in range(shape.sizes[layer + 1]):
+    for layer in range(len(field.shape.sizes) - 2):
+        for h in range(field.shape.sizes[layer + 1]):
             for r in range(rays.single):
-                u = shape.units_at[layer] + h * count + r
-                z = workspace.z[u]
+                u = field.shape.units_at[layer] + h * count + r
+                z = field.workspace.z[u]
                 wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
                 if wrong[u]:
-                    wrong[u] = beyond_rounding(layer, h, r, z, theta, shape, rays, workspace)
+                    wrong[u] = beyond_rounding(layer, h, r, z, theta, field)
                 found += wrong[u]
     return found
 
 
 @native
-def flip(signs, shape, rays, which):
+def flip(signs: Signs, field: Field, which: Marks) -> None:
     """Put these units on their other sides; in the first layer with all rays of their lines."""
+    rays = field.rays
     count = len(rays.orient)
     for u in range(len(which)):
         if which[u]:
             begin, end = u, u + 1
-            if u < shape.units_at[1]:
+            if u < field.shape.units_at[1]:
                 h, line = u // count, rays.line[u % count]
                 begin, end = h * count + rays.first[line], h * count + rays.first[line + 1]
             for i in range(begin, end):
@@ -72,8 +75,11 @@ def flip(signs, shape, rays, which):
 
 
 @native
-def jumps_of(theta, signs, shape, rays, workspace):
+def jumps_of(theta: Vector, signs: Signs, field: Field) -> float:
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
+    shape = field.shape
+    rays = field.rays
+    workspace = field.workspace
     count, k, jumps = len(rays.orient), 1 - shape.leak, workspace.jumps
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
     inputs = np.zeros(count)  # |a|² of what a layer sees
@@ -87,11 +93,11 @@ def jumps_of(theta, signs, shape, rays, workspace):
         width = shape.sizes[layer + 1]
         fill(inputs, 0.0)
         if shape.train[layer]:
-            _add_squares(layer, shape, rays, workspace, inputs)
+            _add_squares(layer, field, inputs)
         sizes = matrix(jumps, shape.units_at[layer], width, count)
         fill(sizes, 0.0)
         if layer > 0:
-            _weights_seen(layer, theta, signs, shape, workspace, sizes)
+            _weights_seen(layer, theta, signs, field, sizes)
         total = np.zeros(count)
         for h in range(width):
             for r in range(count):
@@ -110,7 +116,7 @@ def jumps_of(theta, signs, shape, rays, workspace):
         if shape.leak == 0 and not shape.biased:
             for r in range(count):
                 total[r] = math.sqrt(total[r])
-            _set_signs_above(layer, signs, shape, rays, reach, total, jumps)
+            _set_signs_above(layer, signs, field, reach, total, jumps)
             for r in range(count):
                 total[r] = total[r] ** 2
         below = total
@@ -123,22 +129,23 @@ def jumps_of(theta, signs, shape, rays, workspace):
 
 
 @inner
-def _add_squares(layer, shape, rays, workspace, squares):
+def _add_squares(layer: int, field: Field, squares: Vector) -> None:
     """Add |(a, 1)|² of what a layer sees of every ray, without the 1 if there are no biases."""
-    count = len(rays.orient)
-    for i in range(shape.sizes[layer]):
+    count = len(field.rays.orient)
+    for i in range(field.shape.sizes[layer]):
         for r in range(count):
             if layer == 0:
-                squares[r] += rays.normals[i, rays.line[r]] ** 2
+                squares[r] += field.rays.normals[i, field.rays.line[r]] ** 2
             else:
-                squares[r] += workspace.a[shape.units_at[layer - 1] + i * count + r] ** 2
-    for r in range(count if shape.biased else 0):
+                squares[r] += field.workspace.a[field.shape.units_at[layer - 1] + i * count + r] ** 2
+    for r in range(count if field.shape.biased else 0):
         squares[r] += 1.0
 
 
 @inner
-def _weights_seen(layer, theta, signs, shape, workspace, out):
+def _weights_seen(layer: int, theta: Vector, signs: Signs, field: Field, out: Matrix) -> None:
     """The squares of the weights of every neuron times the slopes below them on every ray."""
+    shape = field.shape
     fan_in, (width, count) = shape.sizes[layer], out.shape
     at, units = shape.weights_at[layer], shape.units_at[layer - 1]
     squares = np.zeros((width, fan_in))
@@ -146,20 +153,24 @@ def _weights_seen(layer, theta, signs, shape, workspace, out):
         for i in range(fan_in):
             squares[h, i] = theta[at + h * fan_in + i] ** 2
     for u in range(units, units + fan_in * count):
-        workspace.low[u] = slope(signs[u], shape.leak) ** 2
-    dot(squares, matrix(workspace.low, units, fan_in, count), out)
+        field.workspace.low[u] = slope(signs[u], shape.leak) ** 2
+    dot(squares, matrix(field.workspace.low, units, fan_in, count), out)
 
 
 @inner
-def _scale(a, factor):
+def _scale(a: Vector, factor: float) -> None:
     for i in range(len(a)):
         a[i] *= factor
 
 
 @inner
-def _set_signs_above(layer, signs, shape, rays, reach, size, jumps):
+def _set_signs_above(
+    layer: int, signs: Signs, field: Field, reach: Vector, size: Vector, jumps: Vector
+) -> None:
     """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
     there."""
+    shape = field.shape
+    rays = field.rays
     count = len(rays.orient)
     for r in range(rays.single):
         alone = True
@@ -178,25 +189,26 @@ def _set_signs_above(layer, signs, shape, rays, reach, size, jumps):
 
 
 @inner
-def search(state, shape, rays, workspace, budget):
+def search(state: State, field: Field, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost,
     with the time that the last one, at which the step ends, is beyond its hyperplane."""
+    workspace = field.workspace
     h, neurons, low, high = state.status.trial, 0, workspace.low, workspace.high
-    for layer in range(1, len(shape.sizes) - 1):
-        neurons += shape.sizes[layer]
-    jumps_of(state.arrival, state.signs, shape, rays, workspace)
-    steepest = h * count_for_small(state, shape, rays, workspace.jumps, budget)
+    for layer in range(1, len(field.shape.sizes) - 1):
+        neurons += field.shape.sizes[layer]
+    jumps_of(state.arrival, state.signs, field)
+    steepest = h * count_for_small(state, field, workspace.jumps, budget)
     if steepest <= budget:
         return 1.0, steepest
     spent, before, inner_cost = np.zeros(neurons), np.zeros(neurons), 0.0
     cell = 0
     while cell < SEARCH_POINTS:
         dense(state, (cell + 1) / SEARCH_POINTS)
-        hidden_inputs(state.dense, state.signs, shape, rays, workspace)
-        wrong_units(state.dense, state.signs, shape, rays, workspace)
+        hidden_inputs(state.dense, state.signs, field)
+        wrong_units(state.dense, state.signs, field)
         copy(spent, before)
         all_of_cell = h / SEARCH_POINTS, 0.0, 1.0
-        _spend(all_of_cell, state.signs, shape, rays, workspace, spent)
+        _spend(all_of_cell, state.signs, field, spent)
         outer_cost = norm(spent)
         if outer_cost > budget:
             break
@@ -208,7 +220,7 @@ def search(state, shape, rays, workspace, budget):
     start = inside = cell / SEARCH_POINTS
     outside = (cell + 1) / SEARCH_POINTS
     dense(state, start)
-    hidden_inputs(state.dense, state.signs, shape, rays, workspace)
+    hidden_inputs(state.dense, state.signs, field)
     copy(workspace.z, low)
     for turn in range(SEARCH_HALVINGS):
         width = outside - inside
@@ -217,11 +229,11 @@ def search(state, shape, rays, workspace, budget):
         guess = inside + width * _first_cost(h * width, budget, state.signs, workspace)
         middle = (inside + outside) / 2 if turn % 3 == 2 or not inside < guess < outside else guess
         dense(state, middle)
-        hidden_inputs(state.dense, state.signs, shape, rays, workspace)
-        wrong_units(state.dense, state.signs, shape, rays, workspace)
+        hidden_inputs(state.dense, state.signs, field)
+        wrong_units(state.dense, state.signs, field)
         copy(before, spent)
         slow = h, middle - start, width
-        _spend(slow, state.signs, shape, rays, workspace, spent)
+        _spend(slow, state.signs, field, spent)
         cost = norm(spent)
         if cost <= budget:
             inside, inner_cost = middle, cost
@@ -235,7 +247,7 @@ def search(state, shape, rays, workspace, budget):
 
 
 @inner
-def _first_cost(time, budget, signs, workspace):
+def _first_cost(time: float, budget: float, signs: Signs, workspace: Workspace) -> float:
     """The fraction of a time at which a unit, were its input linear from low to high, has cost the budget."""
     first, jumps, low, high = 2.0, workspace.jumps, workspace.low, workspace.high
     for u in range(len(jumps)):
@@ -246,11 +258,13 @@ def _first_cost(time, budget, signs, workspace):
 
 
 @inner
-def _spend(times, signs, shape, rays, workspace, spent):
+def _spend(times: tuple[float, float, float], signs: Signs, field: Field, spent: Vector) -> None:
     """Add the costs of wrong units to those of their neurons. Times are a length h, a fraction `since`, and
     the fraction between the inputs low and high. Without `since` they are wrong all the time h, else over the
     part of h·since that they have spent beyond their hyperplane."""
-    count, neuron = len(rays.orient), 0
+    shape = field.shape
+    workspace = field.workspace
+    count, neuron = len(field.rays.orient), 0
     h, since, width = times
     for layer in range(len(shape.sizes) - 2):
         for h_ in range(shape.sizes[layer + 1]):

@@ -7,11 +7,12 @@ import numpy as np
 from biasfree.dynamics.flow.native._compiled import inner, native
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.dynamics.flow.native._policy import COLUMNS
+from biasfree.dynamics.flow.native._records import Integers, Matrix, Rays, Signs, SignTable
 from biasfree.dynamics.flow.native._vectors import combination, norm
 
 
 @native
-def all_signs(w, rays, signs):
+def all_signs(w: Matrix, rays: Rays, signs: Signs) -> int:
     """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
     these keep their signs if they have any."""
     by_ray, room, unclear = signs.reshape(len(w), len(rays.orient)), np.zeros(COLUMNS), 0
@@ -29,7 +30,7 @@ def all_signs(w, rays, signs):
 
 
 @inner
-def _side(z, bound, before):
+def _side(z: float, bound: float, before: int) -> int:
     """The sign of a unit with this input: as before if it is on its hyperplane."""
     if abs(z) <= bound and before != 0:
         return before
@@ -37,7 +38,9 @@ def _side(z, bound, before):
 
 
 @native
-def some_signs(w, neurons, rays, places, signs, sign):
+def some_signs(
+    w: Matrix, neurons: Integers, rays: Rays, places: Integers, signs: SignTable, sign: SignTable
+) -> int:
     """Put these neurons on their sides of the lines of some rays, as `all_signs` does for all units, whose
     signs are only read; returns how many units are on their hyperplanes."""
     room, unclear = np.zeros(COLUMNS), 0
@@ -58,7 +61,7 @@ def some_signs(w, neurons, rays, places, signs, sign):
 
 
 @native
-def give_signs(neurons, rays, places, signs, sign):
+def give_signs(neurons: Integers, rays: Rays, places: Integers, signs: SignTable, sign: SignTable) -> None:
     """Bring the signs of all units up to date with those of these neurons on the lines of some rays."""
     for m in range(len(neurons)):
         for r in range(len(rays.orient)):

@@ -9,6 +9,7 @@ import numpy as np
 from biasfree.arrays import Float, Int
 from biasfree.dynamics.flow.native._compiled import inner
 from biasfree.dynamics.flow.native._policy import COLUMNS
+from biasfree.dynamics.flow.native._records import Vector
 from biasfree.dynamics.flow.native._vectors import combination
 
 #: Evaluations of a step.
@@ -104,7 +105,7 @@ def state_of(theta: Float[np.ndarray, "N"], units: int) -> State:
 
 
 @inner
-def dense(state, fraction):
+def dense(state: State, fraction: float) -> None:
     """The state at a fraction of the step under way, into `state.dense`."""
     weights, power = np.zeros(STAGES), fraction
     for p in range(len(DENSE)):
@@ -115,7 +116,7 @@ def dense(state, fraction):
 
 
 @inner
-def combine_stages(state, weights, out):
+def combine_stages(state: State, weights: Vector, out: Vector) -> None:
     """θ and the first stages of the step under way, with these weights, into `out`."""
     count, h, theta = len(weights), state.status.trial, state.theta
     for begin in range(0, len(out), COLUMNS):

@@ -8,10 +8,11 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import native, summing
 from biasfree.dynamics.flow.native._policy import TRIANGLE_ROWS
+from biasfree.dynamics.flow.native._records import Cube, Integers, Matrix, Rays
 
 
 @native
-def triangles_of(rays, pattern, count):
+def triangles_of(rays: Rays, pattern: Integers, count: int) -> Cube:
     """Rᵀ of the rows √p·(direction, target) of all rays of each of `count` patterns, in the first columns;
     rays of a negative pattern are left out."""
     inputs, outputs = len(rays.normals), len(rays.t)
@@ -35,7 +36,7 @@ def triangles_of(rays, pattern, count):
 
 
 @summing
-def _absorb(table, count):
+def _absorb(table: Matrix, count: int) -> None:
     """Reflect `count` rows, the last columns of `table`, into the triangle in its first columns."""
     size = len(table)
     for j in range(size):

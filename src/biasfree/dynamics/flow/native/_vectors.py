@@ -12,10 +12,11 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._compiled import inner, summing
 from biasfree.dynamics.flow.native._policy import BLAS_PRODUCTS, COLUMNS, ROWS
+from biasfree.dynamics.flow.native._records import Array, Matrix, Vector
 
 
 @inner
-def fill(a, value):
+def fill(a: Array, value: float) -> None:
     """a = value."""
     flat = a.reshape(a.size)
     for i in range(len(flat)):
@@ -23,7 +24,7 @@ def fill(a, value):
 
 
 @inner
-def copy(source, target):
+def copy(source: Array, target: Array) -> None:
     """target = source."""
     flat, out = source.reshape(source.size), target.reshape(target.size)
     for i in range(len(flat)):
@@ -31,7 +32,7 @@ def copy(source, target):
 
 
 @summing
-def norm(a):
+def norm(a: Array) -> float:
     """|a|."""
     flat, total = a.reshape(a.size), 0.0
     for i in range(len(flat)):
@@ -40,7 +41,7 @@ def norm(a):
 
 
 @inner
-def dot(a, b, out):
+def dot(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·b, on one thread."""
     if a.size * b.shape[1] <= BLAS_PRODUCTS:
         np.dot(a, b, out)
@@ -49,7 +50,7 @@ def dot(a, b, out):
 
 
 @inner
-def dot_by_rows(a, b, out):
+def dot_by_rows(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·bᵀ, on one thread."""
     if a.size * len(b) <= BLAS_PRODUCTS:
         np.dot(a, b.T, out)
@@ -58,7 +59,7 @@ def dot_by_rows(a, b, out):
 
 
 @inner
-def dot_by_columns(a, b, out):
+def dot_by_columns(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = aᵀ·b, on one thread."""
     if a.size * b.shape[1] <= BLAS_PRODUCTS:
         np.dot(a.T, b, out)
@@ -67,7 +68,7 @@ def dot_by_columns(a, b, out):
 
 
 @summing
-def product(a, b, out):
+def product(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·b."""
     for begin in range(0, b.shape[1], COLUMNS):
         end = min(begin + COLUMNS, b.shape[1])
@@ -76,7 +77,7 @@ def product(a, b, out):
 
 
 @inner
-def combine(a, i, b, begin, end, out):
+def combine(a: Matrix, i: int, b: Matrix, begin: int, end: int, out: Matrix) -> None:
     """Rows i … i + ROWS − 1 of out = a·b, as far as there are any, from column `begin` to `end`."""
     if i + ROWS <= len(a):
         r0, r1, r2, r3 = a[i], a[i + 1], a[i + 2], a[i + 3]
@@ -89,7 +90,19 @@ def combine(a, i, b, begin, end, out):
 
 
 @summing
-def _combine_four(c, d, e, f, b, begin, end, s0, s1, s2, s3):
+def _combine_four(
+    c: Vector,
+    d: Vector,
+    e: Vector,
+    f: Vector,
+    b: Matrix,
+    begin: int,
+    end: int,
+    s0: Vector,
+    s1: Vector,
+    s2: Vector,
+    s3: Vector,
+) -> None:
     """Four combinations of the rows of b, four rows at a time: every number loaded is used four times."""
     for j in range(len(s0)):
         s0[j] = s1[j] = s2[j] = s3[j] = 0.0
@@ -117,7 +130,7 @@ def _combine_four(c, d, e, f, b, begin, end, s0, s1, s2, s3):
 
 
 @summing
-def combination(c, b, begin, end, row):
+def combination(c: Vector, b: Matrix, begin: int, end: int, row: Vector) -> None:
     """row = c·b, of the columns `begin` to `end` of b; four rows of b at a time."""
     for j in range(len(row)):
         row[j] = 0.0
@@ -135,7 +148,7 @@ def combination(c, b, begin, end, row):
 
 
 @inner
-def product_by_rows(a, b, out):
+def product_by_rows(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·bᵀ."""
     fill(out, 0.0)
     for begin in range(0, b.shape[1], COLUMNS):
@@ -143,7 +156,7 @@ def product_by_rows(a, b, out):
 
 
 @summing
-def add_products(a, at, b, begin, end, out):
+def add_products(a: Matrix, at: int, b: Matrix, begin: int, end: int, out: Matrix) -> None:
     """out += a·bᵀ, of the columns `begin` to `end` of b and as many of a from `at` on; four rows of a by two
     of b, and beyond the last row that row again."""
     for i in range(0, len(a), 4):

@@ -1,0 +1,205 @@
+"""Records that native code reads and writes: the network, the data, constraints, and arrays to work in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from biasfree.arrays import Bool, Float, Int
+
+if TYPE_CHECKING:
+    Array = Float[np.ndarray, "*shape"]
+    Vector = Float[np.ndarray, "n"]
+    Matrix = Float[np.ndarray, "m n"]
+    Cube = Float[np.ndarray, "l m n"]
+    Integers = Int[np.ndarray, "n"]
+    Signs = Int[np.ndarray, "n"]
+    SignTable = Int[np.ndarray, "m n"]
+    Marks = Bool[np.ndarray, "n"]
+else:
+    Array = Vector = Matrix = Cube = Integers = Signs = SignTable = Marks = Any
+
+#: A hidden neuron on a ray, by layer, neuron and ray.
+Place = tuple[int, int, int]
+
+
+class Shape(NamedTuple):
+    """The network without its weights: the places of its layers in θ and in the units, leak, L2, trained
+    layers, and whether the signs of units follow the weights at every evaluation."""
+
+    sizes: Int[np.ndarray, "L+1"]
+    weights_at: Int[np.ndarray, "L"]
+    biases_at: Int[np.ndarray, "L"]
+    units_at: Int[np.ndarray, "L-1"]
+    leak: float
+    l2: float
+    train: Bool[np.ndarray, "L"]
+    biased: bool
+    follow: bool
+
+
+class Rays(NamedTuple):
+    """The data. Ray r has the direction orient_r·normals[:, line_r]. Rays are sorted by line: those of line q
+    are first_q … first_{q+1} − 1. The samples of ray r, of lengths c and targets y, are start_r … start_{r+1}
+    − 1.
+
+    With the square loss a ray acts as one sample of weight p and target t. `floor` is the loss that no
+    network can remove: of samples at the origin and of different targets on one ray.
+
+    Rays from `single` on are merged: each stands for a part of all rays of an activation pattern, and units
+    have the signs of the pattern on it, on whichever side of their hyperplanes they are.
+    """
+
+    normals: Float[np.ndarray, "D Q"]
+    line: Int[np.ndarray, "R"]
+    orient: Float[np.ndarray, "R"]
+    first: Int[np.ndarray, "Q+1"]
+    p: Float[np.ndarray, "R"]
+    t: Float[np.ndarray, "K R"]
+    logistic: bool
+    start: Int[np.ndarray, "R+1"]
+    c: Float[np.ndarray, "P"]
+    y: Float[np.ndarray, "K P"]
+    share: float
+    floor: float
+    single: int
+
+
+class Workspace(NamedTuple):
+    """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
+    `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
+    as outer products back ⊗ act by layer, with their multipliers. A search marks `wrong` units and works with
+    the jumps of the velocity at them and their inputs before and after a kink (`low`, `high`)."""
+
+    lines: Float[np.ndarray, "H Q"]
+    folded: Float[np.ndarray, "H Q"]
+    z: Float[np.ndarray, "U"]
+    a: Float[np.ndarray, "U"]
+    force: Float[np.ndarray, "U"]
+    before: Float[np.ndarray, "U"]
+    delta: Float[np.ndarray, "U"]
+    wrong: Bool[np.ndarray, "U"]
+    jumps: Float[np.ndarray, "U"]
+    low: Float[np.ndarray, "U"]
+    high: Float[np.ndarray, "U"]
+    f: Float[np.ndarray, "K R"]
+    e: Float[np.ndarray, "K R"]
+    back: Float[np.ndarray, "M B"]
+    act: Float[np.ndarray, "M A"]
+    multipliers: Float[np.ndarray, "M"]
+
+
+class Constraints(NamedTuple):
+    """The constraints until the next event. `size` is zero if there are none.
+
+    The units (layer, neuron, ray) slide; in the first layer a ray stands for its line. `single` says that all
+    of them are in the first layer and no two on one neuron: then each is projected by itself. `rest` are
+    first-layer neurons orthogonal to all samples, and `ways` σ(θ_y·u_r) of the directions θ_y in which one
+    may leave.
+
+    A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too, on
+    the side `watch_sign` of them. `watch` has the neuron and the ray of such a unit and the range of the
+    units that its neuron slides with, and `watch_mix` its gradient as a combination of theirs.
+    """
+
+    size: int
+    single: bool
+    layer: Int[np.ndarray, "M"]
+    neuron: Int[np.ndarray, "M"]
+    ray: Int[np.ndarray, "M"]
+    rest: Int[np.ndarray, "E"]
+    ways: Float[np.ndarray, "Y R"]
+    watch: Int[np.ndarray, "W 4"]
+    watch_sign: Int[np.ndarray, "W"]
+    watch_mix: Float[np.ndarray, "W M"]
+
+
+class Field(NamedTuple):
+    """All that an evaluation of the velocity needs besides weights and signs."""
+
+    shape: Shape
+    rays: Rays
+    workspace: Workspace
+    constraints: Constraints
+
+
+class Groups(NamedTuple):
+    """Neurons sorted into so many `classes`: the class of each, −1 for outliers, the sizes of classes, and
+    the cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the
+    classes on far lines. The first `middle` ones of these may pass through the cones, and for moments through
+    narrower ones of this `tight` reach around the present axes of classes; `doubtful` is 0 if surely none
+    does at the start of the step. `near_at` and `far_at` are the places of near and far rays among all rays.
+    `active` if evaluations are by class, `stay` 0 once a neuron has left its cone."""
+
+    active: bool
+    classes: int
+    group: Int[np.ndarray, "H"]
+    outliers: Int[np.ndarray, "S"]
+    center: Float[np.ndarray, "C D"]
+    reach: float
+    size: Int[np.ndarray, "C"]
+    middle: int
+    tight: float
+    signs: Float[np.ndarray, "C FQ"]
+    near: Rays
+    near_at: Int[np.ndarray, "N"]
+    far: Rays
+    far_at: Int[np.ndarray, "F"]
+    stay: Int[np.ndarray, "1"]
+    doubtful: Int[np.ndarray, "1"]
+
+
+class Side(NamedTuple):
+    """Near or far lines in an evaluation: signs and s·z of the neurons evaluated one by one there, the values
+    of s·z below which they are wrong, and the forces on a few of them; the even and odd parts of outputs by
+    line, the even part of residuals times (1−α)/2 (`push`; `before` at the start of a step), and outputs and
+    residuals by ray."""
+
+    sign: Int[np.ndarray, "M Q"]
+    sz: Float[np.ndarray, "M Q"]
+    bound: Float[np.ndarray, "M"]
+    force: Float[np.ndarray, "m q"]
+    even: Float[np.ndarray, "K Q"]
+    odd: Float[np.ndarray, "K Q"]
+    push: Float[np.ndarray, "K Q"]
+    before: Float[np.ndarray, "K Q"]
+    f: Float[np.ndarray, "K R"]
+    e: Float[np.ndarray, "K R"]
+
+
+class Buffers(NamedTuple):
+    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
+    near lines in `linear_back`, of far ones in `far_back`), what belongs to near and to far lines, the
+    moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on
+    middle lines."""
+
+    linear: Float[np.ndarray, "K D"]
+    linear_back: Float[np.ndarray, "K D"]
+    far_back: Float[np.ndarray, "K D"]
+    rows: Float[np.ndarray, "CK D"]
+    back: Float[np.ndarray, "CK D"]
+    class_z: Float[np.ndarray, "CK FQ"]
+    outlier_rows: Float[np.ndarray, "S D"]
+    outlier_outer: Float[np.ndarray, "K S"]
+    outlier_back: Float[np.ndarray, "S D"]
+    outlier_speed: Float[np.ndarray, "K S"]
+    near: Side
+    far: Side
+    moment: Float[np.ndarray, "H D"]
+    axis: Float[np.ndarray, "C D"]
+    along: Float[np.ndarray, "C M"]
+
+
+class Tolerance(NamedTuple):
+    """The relative tolerance of a step, and the absolute one of every array over the relative one."""
+
+    rtol: float
+    floors: Float[np.ndarray, "2L"]
+
+
+class Classes(NamedTuple):
+    """Neurons sorted into classes, and buffers for their evaluation."""
+
+    groups: Groups
+    buffers: Buffers
