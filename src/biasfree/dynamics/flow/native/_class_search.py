@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics.flow.native._classes import class_inputs, layers
-from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._compiled import allocating, inner
 from biasfree.dynamics.flow.native._layout import matrix
 from biasfree.dynamics.flow.native._policy import SEARCH_HALVINGS, SEARCH_POINTS
 from biasfree.dynamics.flow.native._records import Classes, Matrix, Shape, Side, Vector
@@ -13,7 +13,7 @@ from biasfree.dynamics.flow.native._state import State, dense
 from biasfree.dynamics.flow.native._vectors import copy, fill, norm
 
 
-@inner
+@allocating
 def class_search(state: State, shape: Shape, classes: Classes, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
     h, width = state.status.trial, shape.sizes[1]
@@ -90,7 +90,7 @@ def _jumps_at(fraction: float, state: State, shape: Shape, classes: Classes, par
         _class_jumps(a, classes, part)
 
 
-@inner
+@allocating
 def _class_jumps(a: Matrix, classes: Classes, part: Vector) -> None:
     """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
     groups = classes.groups
@@ -148,7 +148,7 @@ def _flip(side: Side) -> int:
     return crossed
 
 
-@inner
+@allocating
 def class_cross(theta: Vector, v: Vector, shape: Shape, classes: Classes) -> tuple[int, int]:
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
     onward whatever the order; returns how many crossed, and how many could not."""

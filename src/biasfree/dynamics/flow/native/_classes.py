@@ -20,7 +20,7 @@ While outputs are far below the targets residuals stand still, and so do the mom
 
 from __future__ import annotations
 
-from biasfree.dynamics.flow.native._compiled import inner, native, summing
+from biasfree.dynamics.flow.native._compiled import inner, native, summing, view
 from biasfree.dynamics.flow.native._layout import ROUNDING, matrix
 from biasfree.dynamics.flow.native._policy import COLUMNS, ROWS
 from biasfree.dynamics.flow.native._records import Buffers, Classes, Matrix, Rays, Shape, Side, Vector
@@ -108,7 +108,7 @@ def class_inputs(theta: Vector, shape: Shape, classes: Classes) -> None:
     _inputs(classes.buffers.outlier_rows, classes.groups.far, classes.buffers.far)
 
 
-@inner
+@view
 def layers(theta: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
     """The weights of both layers, as views of θ."""
     width, outputs = shape.sizes[1], shape.sizes[2]

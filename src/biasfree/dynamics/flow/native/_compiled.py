@@ -17,28 +17,51 @@ from numba import njit
 from biasfree.dynamics._stored import remove, say_unused, stored
 
 #: Division by zero gives infinity, as in NumPy.
-_INNER: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-_ALONE: Any = {**_INNER, "no_cpython_wrapper": False}
-_NATIVE: list[Any] = []
+_NATIVE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_COUNTING: dict[str, Any] = {**_NATIVE, "_nrt": True}
+#: Without counts of references, which two thirds of the time of small networks went to: Numba counts every
+#: array of a record wherever it is handed on. The caller from Python holds all arrays meanwhile.
+_BORROWING: dict[str, Any] = {**_NATIVE, "_nrt": False}
+_INNER = {"no_cpython_wrapper": True}
+_STORED: list[Any] = []
 _STAMP = "biasfree-native-"
 
 
 def native(function: Callable[..., Any]) -> Any:
-    """The function, compiled when it is first called; stored on disk where a folder can be written."""
-    compiled = stored(function, **_ALONE)
-    _NATIVE.append(compiled)
-    return compiled
+    """The function, compiled when it is first called, and stored on disk where a folder can be written; it
+    makes no arrays."""
+    return _stored(function, _BORROWING)
+
+
+def native_allocating(function: Callable[..., Any]) -> Any:
+    """`native`, but it may make arrays and return them."""
+    return _stored(function, _COUNTING)
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """A function that only native ones call: compiled with each of them, and faster without the code that
-    Python would need."""
-    return njit(**_INNER)(function)
+    """A function that only native ones call; it makes no arrays."""
+    return njit(**_BORROWING, **_INNER)(function)
 
 
 def summing(function: Callable[..., Any]) -> Any:
     """`inner`, with sums that the compiler may reorder, always in the same way for one shape."""
-    return njit(fastmath={"contract", "reassoc"}, **_INNER)(function)
+    return njit(fastmath={"contract", "reassoc"}, **_BORROWING, **_INNER)(function)
+
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """`inner`, but it may make arrays for itself; only one that may make some, too, can take them from it."""
+    return njit(**_COUNTING, **_INNER)(function)
+
+
+def view(function: Callable[..., Any]) -> Any:
+    """A part of a function, which returns views of arrays."""
+    return njit(inline="always", **_NATIVE)(function)
+
+
+def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    compiled = stored(function, **options)
+    _STORED.append(compiled)
+    return compiled
 
 
 def drop_stale(function: Any) -> None:
@@ -57,7 +80,7 @@ def drop_stale(function: Any) -> None:
         stamp.touch()
     except OSError as error:  # what other sources made may still be there
         say_unused(folder, error)
-        for compiled in _NATIVE:
+        for compiled in _STORED:
             compiled._cache.disable()
     if sys.stderr.isatty():
         print("compiling the flow, once for all shapes and for later processes", file=sys.stderr)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import allocating, inner, native_allocating
 from biasfree.dynamics.flow.native._layout import slope
 from biasfree.dynamics.flow.native._records import Field, Matrix, Place, Signs, Vector
 from biasfree.dynamics.flow.native._vectors import fill
@@ -22,14 +22,22 @@ from biasfree.dynamics.flow.native._vectors import fill
 def constrain(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients."""
-    workspace = field.workspace
     constraints = field.constraints
     _rest(field, out)
-    count = len(constraints.layer)
     if constraints.single:
-        for j in range(count):
-            workspace.multipliers[j] = project(constraints.neuron[j], constraints.ray[j], field, out)
-        return
+        for j in range(len(constraints.layer)):
+            multiplier = project(constraints.neuron[j], constraints.ray[j], field, out)
+            field.workspace.multipliers[j] = multiplier
+    else:
+        _constrain_together(theta, signs, field, out)
+
+
+@allocating
+def _constrain_together(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """`constrain` for units whose gradients are not orthogonal."""
+    workspace = field.workspace
+    constraints = field.constraints
+    count = len(constraints.layer)
     _gradients(theta, signs, field)
     rhs = np.zeros(count)
     for i in range(count):
@@ -130,7 +138,7 @@ def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vecto
             back[h] = 0.0
 
 
-@inner
+@allocating
 def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, field: Field) -> None:
     """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
     shape = field.shape
@@ -152,7 +160,7 @@ def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, fi
         back = below
 
 
-@inner
+@allocating
 def gram_of(count: int, field: Field) -> Matrix:
     """∇z_i·∇z_j of the first rows, over the layers that are trained."""
     shape = field.shape
@@ -235,7 +243,7 @@ def solve(gram: Matrix, rhs: Vector, x: Vector) -> None:
         x[i] = value / gram[i, i] if gram[i, i] > 0 else 0.0
 
 
-@inner
+@allocating
 def _free_part(unit: Place, theta: Vector, signs: Signs, field: Field, x: Vector) -> tuple[float, float]:
     """∇z of a unit in the row after those of the constraints, and its components x along these; returns
     |∇z|² and the part of it that constraints leave."""
@@ -253,7 +261,7 @@ def _free_part(unit: Place, theta: Vector, signs: Signs, field: Field, x: Vector
     return square, max(left, 0.0)
 
 
-@native
+@native_allocating
 def unit_rate(
     unit: Place, theta: Vector, signs: Signs, field: Field, v: Vector
 ) -> tuple[float, float, float]:
@@ -264,7 +272,7 @@ def unit_rate(
     return _along(count, v, field), square, left
 
 
-@native
+@native_allocating
 def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> float:
     """Put a unit with input z on its hyperplane, by the least change of θ that leaves the constraints; after
     `constrain`. Returns the length of the change."""

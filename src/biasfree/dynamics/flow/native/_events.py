@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.dynamics.flow.native._class_search import class_cross, class_flip, class_search
 from biasfree.dynamics.flow.native._classes import class_velocity, keep_forces
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.flow.native._constraints import half_jump, slack
 from biasfree.dynamics.flow.native._field import beyond_rounding, velocity
 from biasfree.dynamics.flow.native._policy import KINK_SHARE, MOST_AT_ONCE
@@ -126,7 +126,7 @@ def _settle(state: State, field: Field) -> bool:
     return False
 
 
-@native
+@native_allocating
 def cross(state: State, field: Field, v: Vector) -> bool:
     """Let the first-layer neurons cross that are beyond one hyperplane, slide along none, and are driven
     onward by the velocity v; if there are none, let those slide that are driven back. Returns whether there
@@ -156,7 +156,7 @@ def cross(state: State, field: Field, v: Vector) -> bool:
     return crossed or slid
 
 
-@inner
+@allocating
 def _free_neurons(field: Field) -> Integers:
     """The first-layer neurons that slide along no hyperplane and do not rest."""
     free = np.ones(field.shape.sizes[1], np.bool_)

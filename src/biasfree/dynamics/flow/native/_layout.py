@@ -18,7 +18,7 @@ import numpy as np
 from biasfree.arrays import Float, Int
 from biasfree.data import Dataset
 from biasfree.dynamics.flow.events._hyperplanes import Hyperplanes, hyperplanes_of
-from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._compiled import inner, view
 from biasfree.dynamics.flow.native._policy import FEW_SLIDES
 from biasfree.dynamics.flow.native._records import Array, Matrix, Rays, Shape, Workspace
 from biasfree.dynamics.flow.native._triangles import triangles_of
@@ -36,7 +36,7 @@ def slope(sign: int, leak: float) -> float:
     return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
 
 
-@inner
+@view
 def matrix(theta: Array, at: int, rows: int, columns: int) -> Matrix:
     """The weights of a layer, as a view of θ; also of arrays over units."""
     return theta[at : at + rows * columns].reshape(rows, columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import allocating, inner, native_allocating
 from biasfree.dynamics.flow.native._constraints import constrain
 from biasfree.dynamics.flow.native._field import hidden_inputs, input_size, layer_velocity
 from biasfree.dynamics.flow.native._layout import matrix, slope
@@ -20,7 +20,7 @@ from biasfree.dynamics.flow.native._state import State, dense
 from biasfree.dynamics.flow.native._vectors import copy, dot_by_columns, fill
 
 
-@native
+@native_allocating
 def correction(state: State, field: Field, fraction: float, shift: Vector, jump: Vector) -> Vector:
     """The correction of a fraction of the step under way, for the units that passed their hyperplanes in it:
     of its end, into `shift`, and of the velocity there, into `jump`; after an evaluation there.
@@ -57,7 +57,7 @@ def correction(state: State, field: Field, fraction: float, shift: Vector, jump:
     return own
 
 
-@inner
+@allocating
 def _own_shifts(theta: Vector, signs: Signs, field: Field, forces: Vector) -> Vector:
     """forces_u·|∇z_u|² of the units in `workspace.wrong`: by their own weights and those of the layer below,
     which are all there are in up to three layers. In the first layer all rays of a line count."""

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.flow.native._constraints import slack
 from biasfree.dynamics.flow.native._fading import count_for_small
 from biasfree.dynamics.flow.native._field import beyond_rounding, hidden_inputs, velocity
@@ -74,7 +74,7 @@ def flip(signs: Signs, field: Field, which: Marks) -> None:
                 signs[i] = -signs[i]
 
 
-@native
+@native_allocating
 def jumps_of(theta: Vector, signs: Signs, field: Field) -> float:
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
     shape = field.shape
@@ -142,7 +142,7 @@ def _add_squares(layer: int, field: Field, squares: Vector) -> None:
         squares[r] += 1.0
 
 
-@inner
+@allocating
 def _weights_seen(layer: int, theta: Vector, signs: Signs, field: Field, out: Matrix) -> None:
     """The squares of the weights of every neuron times the slopes below them on every ray."""
     shape = field.shape
@@ -188,7 +188,7 @@ def _set_signs_above(
                 jumps[u] = max(jumps[u], reach[r] * size[r])
 
 
-@inner
+@allocating
 def search(state: State, field: Field, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost,
     with the time that the last one, at which the step ends, is beyond its hyperplane."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import inner, native
+from biasfree.dynamics.flow.native._compiled import inner, native, native_allocating
 from biasfree.dynamics.flow.native._layout import ROUNDING
 from biasfree.dynamics.flow.native._policy import COLUMNS
 from biasfree.dynamics.flow.native._records import Integers, Matrix, Rays, Signs, SignTable
 from biasfree.dynamics.flow.native._vectors import combination, norm
 
 
-@native
+@native_allocating
 def all_signs(w: Matrix, rays: Rays, signs: Signs) -> int:
     """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
     these keep their signs if they have any."""
@@ -37,7 +37,7 @@ def _side(z: float, bound: float, before: int) -> int:
     return 1 if z > 0 else -1
 
 
-@native
+@native_allocating
 def some_signs(
     w: Matrix, neurons: Integers, rays: Rays, places: Integers, signs: SignTable, sign: SignTable
 ) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biasfree.arrays import Float, Int
-from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._compiled import allocating, inner
 from biasfree.dynamics.flow.native._policy import COLUMNS
 from biasfree.dynamics.flow.native._records import Vector
 from biasfree.dynamics.flow.native._vectors import combination
@@ -104,7 +104,7 @@ def state_of(theta: Float[np.ndarray, "N"], units: int) -> State:
     )
 
 
-@inner
+@allocating
 def dense(state: State, fraction: float) -> None:
     """The state at a fraction of the step under way, into `state.dense`."""
     weights, power = np.zeros(STAGES), fraction

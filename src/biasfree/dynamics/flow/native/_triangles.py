@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import native, summing
+from biasfree.dynamics.flow.native._compiled import native_allocating, summing
 from biasfree.dynamics.flow.native._policy import TRIANGLE_ROWS
 from biasfree.dynamics.flow.native._records import Cube, Integers, Matrix, Rays
 
 
-@native
+@native_allocating
 def triangles_of(rays: Rays, pattern: Integers, count: int) -> Cube:
     """Rᵀ of the rows √p·(direction, target) of all rays of each of `count` patterns, in the first columns;
     rays of a negative pattern are left out."""

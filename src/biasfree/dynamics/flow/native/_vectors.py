@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.flow.native._compiled import inner, summing
+from biasfree.dynamics.flow.native._compiled import allocating, inner, summing
 from biasfree.dynamics.flow.native._policy import BLAS_PRODUCTS, COLUMNS, ROWS
 from biasfree.dynamics.flow.native._records import Array, Matrix, Vector
 
@@ -40,7 +40,7 @@ def norm(a: Array) -> float:
     return math.sqrt(total)
 
 
-@inner
+@allocating
 def dot(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·b, on one thread."""
     if a.size * b.shape[1] <= BLAS_PRODUCTS:
@@ -49,7 +49,7 @@ def dot(a: Matrix, b: Matrix, out: Matrix) -> None:
         product(a, b, out)
 
 
-@inner
+@allocating
 def dot_by_rows(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = a·bᵀ, on one thread."""
     if a.size * len(b) <= BLAS_PRODUCTS:
@@ -58,7 +58,7 @@ def dot_by_rows(a: Matrix, b: Matrix, out: Matrix) -> None:
         product_by_rows(a, b, out)
 
 
-@inner
+@allocating
 def dot_by_columns(a: Matrix, b: Matrix, out: Matrix) -> None:
     """out = aᵀ·b, on one thread."""
     if a.size * b.shape[1] <= BLAS_PRODUCTS:
