@@ -55,7 +55,7 @@ def allocating(function: Callable[..., Any]) -> Any:
 
 def view(function: Callable[..., Any]) -> Any:
     """A part of a function, which returns views of arrays."""
-    return njit(inline="always", **_NATIVE)(function)
+    return njit(inline="always", **_NATIVE, **_INNER)(function)
 
 
 def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
