@@ -119,7 +119,7 @@ TABLE = {
     "equivalent_flow": (flow_of("equivalent_flow"), judge_path),
     "equivalent_descent": (
         lambda ref: T.equivalent_descent(ref.network, ref.data, step(ref), 3, loss=ref.loss),
-        judge_descent((1, 1)),
+        judge_descent,
     ),
     "reduced_flow": (flow_of("reduced_flow"), judge_path),
     "white_flow": (flow_of("white_flow"), judge_path),

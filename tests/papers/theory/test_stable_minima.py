@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from, tuples
 
 import biasfree as bf
+import oracles
 from biasfree.diagnostics import path_norm
 from biasfree_papers.nacson2023.stable_minima import (
     kink_distances,
@@ -67,6 +68,18 @@ def test_no_network_is_below_the_bounds_of_its_data(seed, samples, width):
     step = 2 / sharpness_bound(network, data) if data.y.any() else 1.0  # at which it might just settle
     assert path_norm(network, data) <= largest_path_norm(data, step=step) * (1 + 1e-9)
     assert not data.y.any() or largest_settling_step(data) >= 2 / sharp * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=seeds)
+def test_gradients_and_distances_of_every_sample(seed):
+    """The gradient of (f − y)²/2 on one sample is that of f where f − y = 1."""
+    network, data = interpolating(seed)
+    for x, row in zip(data.x[:, None], output_gradients(network, data), strict=True):
+        by_weight, _ = oracles.gradients(*oracles.layers(network), 0.0, bf.Dataset(x, network(x) - 1))
+        np.testing.assert_allclose(row, np.append(by_weight[1], by_weight[0]), rtol=1e-9, atol=1e-13)
+    along = np.abs(network.weights[0] @ data.x.T) / np.linalg.norm(data.x, axis=1)
+    np.testing.assert_allclose(kink_distances(network, data), along, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Float, representable, row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import Hypothesis
@@ -32,8 +32,8 @@ def sign_interpolator(data: Dataset) -> Float[np.ndarray, "2 D"]:
         raise ValueError("every target is zero, so both neurons are zero; give other targets.")
     INDEPENDENT.check(None, data)
     size = row_norms(data.x)  # the problem is the same for unit inputs
-    with np.errstate(over="ignore"):
-        unit, wanted = data.x / size[:, None], representable("y/|x|", y / size)
+    unit = data.x / size[:, None]
+    wanted = y / size
     largest = np.abs(wanted).max()
     return largest * np.array([_shortest(unit, sign * wanted / largest) for sign in (1, -1)])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree import AssumptionError
-from biasfree.arrays import Bool, Float, real, representable, row_norms
+from biasfree.arrays import Bool, Float, real, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory import activation_patterns, max_margin
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)
 
 _ROUNDING = 1e-12  # of |w_h||x_i|
-_LEAST = 1e-312  # smaller numbers have fewer than twelve digits
 _INDEPENDENT = 1e-10  # the least part of a unit gradient off the span of the others
 
 
@@ -80,14 +79,11 @@ def gated_max_margin(network: Network, data: Dataset, *, patterns: Sequence[Arra
     x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
     unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
     gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
-    multipliers = representable("|W₁|² = Σλ_i", _multipliers(gradients.reshape(len(data), -1)))
+    multipliers = _multipliers(gradients.reshape(len(data), -1))
     w = np.tensordot(multipliers, gradients, axes=1)
     margins = np.tensordot(gradients, w, axes=2)
-    with np.errstate(over="ignore"):
-        w, scaled = w / a_size / x_size, multipliers / a_size / a_size / x_size / x_size
-    lost = (multipliers > 0) & (scaled < _LEAST)
-    multipliers = representable("|W₁|² = Σλ_i, of order 1/(a²x²),", np.where(lost, np.inf, scaled))
-    end = Network((representable("W₁", w), network.weights[1]), leak=network.leak)
+    end = Network((w / a_size / x_size, network.weights[1]), leak=network.leak)
+    multipliers = multipliers / a_size / a_size / x_size / x_size
     return GatedMaxMargin(end, margins, multipliers, (on,), _changed(end, data, on))
 
 
