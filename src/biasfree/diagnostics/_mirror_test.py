@@ -156,7 +156,7 @@ def mirror_inputs(data: Dataset) -> Mirrors:
     key = side * (data.targets @ _generic(data.outputs))
     order = np.lexsort((key, lines))
     plus, minus = order[side[order] > 0], order[side[order] < 0]
-    both = np.minimum(_counts(lines[plus], lines), _counts(lines[minus], lines))
+    both = np.min([np.bincount(lines[one], minlength=lines.max() + 1) for one in (plus, minus)], axis=0)
     first, second = (one[_rank(lines[one]) < both[lines[one]]] for one in (plus, minus))
     off = np.concatenate([data.targets[first] + data.targets[second], data.targets[zero]])
     size = np.abs(data.targets).max() or 1.0
@@ -217,10 +217,6 @@ def _generic(d: int, seed: int = 0) -> np.ndarray:
     """A fixed random direction: no data are likely to be orthogonal to it."""
     g = np.random.default_rng([d, seed]).standard_normal(d)
     return g / np.linalg.norm(g)
-
-
-def _counts(some: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    return np.bincount(some, minlength=lines.max() + 1)
 
 
 def _rank(sorted_lines: np.ndarray) -> np.ndarray:

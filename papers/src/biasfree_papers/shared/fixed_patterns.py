@@ -77,8 +77,8 @@ def gated_max_margin(network: Network, data: Dataset, *, patterns: Sequence[Arra
         )
     (on,) = given
     x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
-    unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
-    gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
+    force = data.targets * np.where(on, 1.0, network.leak) * (network.weights[1] / a_size)
+    gradients = force[:, :, None] * (data.x / x_size)[:, None, :]  # ∂z_i/∂W₁, of rows a_h y_i φ′_hi x_i
     multipliers = _multipliers(gradients.reshape(len(data), -1))
     w = np.tensordot(multipliers, gradients, axes=1)
     margins = np.tensordot(gradients, w, axes=2)
@@ -103,17 +103,6 @@ def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tupl
     """
     check(ASSUMES_PATTERNS, network, data, tolerances)
     return (_final_pattern(network, data),)
-
-
-def _slopes(network: Network, on: Bool[np.ndarray, "P H"]) -> Float[np.ndarray, "P H"]:
-    return np.where(on, 1.0, network.leak)
-
-
-def _margin_gradients(
-    network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]
-) -> Float[np.ndarray, "P H D"]:
-    """∂z_i/∂W₁, of rows a_h y_i φ′_hi x_i."""
-    return (data.targets * _slopes(network, on) * network.weights[1])[:, :, None] * data.x[:, None, :]
 
 
 def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:

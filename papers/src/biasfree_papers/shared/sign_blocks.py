@@ -92,7 +92,8 @@ def descent_margins(
     """
     check((*ASSUMES_PATTERNS, FIXED_PATTERNS), network, data, tolerances)
     counts, eta = increasing_times(steps), positive("step", step)
-    z, rate = _margins(network, data), _rates(network, data)
+    z = data.targets[:, 0] * network(data.x).reshape(-1)
+    rate = _rates(network, data)
     marks = 2.0 ** np.arange(np.log2(max(counts[-1], 1.0)))
     grid = np.union1d(counts, [0.0, *marks])
     low = _grown(z, np.multiply.outer(eta * grid, rate))
@@ -125,7 +126,3 @@ def _inverse(value: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     # z = ln ω(value), but ω underflows for very negative values, where z = value − ω(value) keeps its digits
     above, below = np.maximum(value, 0.0), np.minimum(value, 0.0)
     return np.where(value > 0, np.log(wrightomega(above)), below - wrightomega(below))
-
-
-def _margins(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
-    return data.targets[:, 0] * network(data.x).reshape(-1)

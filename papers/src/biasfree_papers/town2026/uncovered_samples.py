@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, whole
+from biasfree.arrays import Bool, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, check
@@ -74,7 +74,7 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
     m = whole("width", width)
     k = np.arange(m + 1)
     share = np.array([comb(m, i) / 2**m for i in range(m + 1)])  # whole numbers until the division
-    covered = _all_covered(n_positive, k) * _all_covered(n_negative, m - k)
+    covered = (1 - 0.5**k) ** n_positive * (1 - 0.5 ** (m - k)) ** n_negative  # with 0⁰ = 1
     return min(float(share @ covered), 1.0)
 
 
@@ -84,11 +84,6 @@ def _uncovered(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     active = (network.weights[0] @ data.x.T > 0) & ~on_hyperplanes(network, data)
     same_sign = np.sign(network.weights[1][0])[:, None] == np.sign(y)
     return (y != 0) & ~(active & same_sign).any(axis=0)
-
-
-def _all_covered(samples: int, neurons: np.ndarray) -> Float[np.ndarray, "_"]:
-    """(1 − 2^{−k})^n, with 0⁰ = 1."""
-    return (1 - 0.5**neurons) ** samples
 
 
 def _drift_of_uncovered(network: Network, data: Dataset) -> float:
