@@ -99,7 +99,9 @@ def symmetry(
     flips, subsample = whole("flips", flips), whole("subsample", subsample)
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
-        return _mirrored(len(data))
+        none = np.empty(0)
+        p_values = (1.0, 1.0, 1.0)
+        return Symmetry(True, 1.0, 0.0, 0.0, 0.0, None, None, *p_values, len(data), (0.0, 0.0), none, none)
     once, copies = _one_copy(data)
     few = random_subset(once, subsample, seed=seed)
     usual = int(np.clip(1_000_000 // few.x.size, 8, 32))  # some seconds with 199 flips
@@ -125,11 +127,6 @@ def symmetry(
         copies=copies,
         repeated=len(few) - len(np.unique(_equal_samples(few))),
     )
-
-
-def _mirrored(samples: int) -> Symmetry:
-    none = np.empty(0)
-    return Symmetry(True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, (0.0, 0.0), none, none)
 
 
 def _p_value(t: np.ndarray) -> float:

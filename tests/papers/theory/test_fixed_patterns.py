@@ -64,10 +64,6 @@ def margin_rates(network, data):
     return np.sum(g**2, axis=1) / len(data)
 
 
-def moved(network, w):
-    return bf.Network((w, network.weights[1]), leak=network.leak)
-
-
 @settings(deadline=None, max_examples=100)
 @given(n=integers(1, 7), d=integers(1, 6), width=integers(1, 5), leak=leaks, seed=seeds)
 def test_the_largest_margin_of_any_pattern(n, d, width, leak, seed):
@@ -219,6 +215,6 @@ def test_refusals():
     refused(r"labels −1 and \+1", logistic_slope, network, bf.Dataset(data.x, 2 * data.y))
     refused("orthogonal inputs", final_patterns, network, data)
     network, data = on_their_side(4, 5, 0.3, 0)
-    turned = moved(network, -network.weights[0])
+    turned = bf.Network((-network.weights[0], network.weights[1]), leak=network.leak)
     refused(r"stay fixed.*final_patterns.*is 1 ", descent_margins, turned, data, [1], step=0.1)
     assert descent_margins(turned, data, [1], step=0.1, patterns_tolerance=1)[0].shape == (1, 4)

@@ -19,6 +19,7 @@ from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check
 from biasfree_papers.nacson2023.flattest import flattest
 from biasfree_papers.nacson2023.planar_cones import Cones
+from biasfree_papers.shared.orthogonal_inputs import one_target
 
 _MOST = 32  # samples: the semidefinite program has P²/2 unknowns, and takes half a minute at 32
 
@@ -119,8 +120,7 @@ def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
 
 
 def _check(data: Dataset) -> None:
-    if data.outputs != 1:
-        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
+    one_target(data)
     PLANAR.check(None, data)
     INTERPOLABLE.check(None, _scaled(data)[0])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree import AssumptionError
-from biasfree.arrays import Bool, Float, real, row_norms
+from biasfree.arrays import Bool, Float, real, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory import activation_patterns, max_margin
@@ -128,9 +128,7 @@ def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
 
 def _changed(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
     """The fraction of activations unlike `on` by more than rounding: neurons may end on a hyperplane."""
-    first = network.weights[0]
-    (x, x_size), (rows, size) = ((v, np.where((n := row_norms(v)) > 0, n, 1.0)) for v in (data.x, first))
-    h = (x / x_size[:, None]) @ (rows / size[:, None]).T
+    h = unit_rows(data.x) @ unit_rows(network.weights[0]).T
     other = np.where(on, h, -h) < -_ROUNDING
     return float(np.mean(other & (network.leak < 1)))
 

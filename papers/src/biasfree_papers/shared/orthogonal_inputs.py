@@ -23,7 +23,7 @@ def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[n
     `escape_times`.
     Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
-    y = _targets(data)
+    y = one_target(data)
     ORTHOGONAL_INPUTS.check(None, data)
     return np.maximum(y, 0.0) @ data.x / len(y), np.minimum(y, 0.0) @ data.x / len(y)
 
@@ -81,7 +81,8 @@ def covers_all_samples(network: Network, data: Dataset) -> bool:
     return _uncovered(network, data) == 0
 
 
-def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
+def one_target(data: Dataset) -> Float[np.ndarray, "P"]:
+    """The targets of data with one output; others are refused."""
     if data.outputs != 1:
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     return data.targets[:, 0]
@@ -89,7 +90,7 @@ def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
 
 def _sign_norms(data: Dataset) -> Float[np.ndarray, "2"]:
     """(n₊, n₋), n±² = Σ_{±y>0} y_i²/|x_i|²."""
-    y = _targets(data)
+    y = one_target(data)
     ratio = y / row_norms(data.x)
     return row_norms(np.array([np.where(sign * y > 0, ratio, 0.0) for sign in (1, -1)]))
 
