@@ -109,7 +109,7 @@ def _check(annotation: str, function: Callable[..., Any]) -> Check | None:
     if set(kinds) <= _NOUNS.keys():
         return functools.partial(_noun, kinds, optional, function)
     if "ArrayLike" in kinds and set(kinds) <= {*_NOUNS, "ArrayLike"}:
-        return functools.partial(_array_or_noun, kinds, optional)
+        return lambda name, value: value if type(value).__name__ in kinds else _array(optional, name, value)
     if len(kinds) != 1:
         return None
     kind = kinds[0]
@@ -169,10 +169,6 @@ def _array(optional: bool, name: str, value: Any) -> Any:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got an array of dtype {array.dtype}.")
     return array
-
-
-def _array_or_noun(kinds: list[str], optional: bool, name: str, value: Any) -> Any:
-    return value if type(value).__name__ in kinds else _array(optional, name, value)
 
 
 def _called(wanted: str, optional: bool, name: str, value: Any) -> Any:

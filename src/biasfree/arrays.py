@@ -266,6 +266,12 @@ def _norms(rows: np.ndarray) -> np.ndarray:
     return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)
 
 
+def unit_rows(rows: np.ndarray, *, zero: float = 0.0) -> np.ndarray:
+    """w_h/|w_h| of every row, `zero` where the row is zero."""
+    lengths = row_norms(rows)[:, None]
+    return np.divide(rows, lengths, out=np.full_like(rows, zero), where=lengths > 0)
+
+
 def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """|a − b|² for every pair of rows, 0 where it is rounding; the mean of b is subtracted from both."""
     mean = b.mean(axis=0)

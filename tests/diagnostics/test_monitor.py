@@ -134,10 +134,8 @@ def test_the_csv_file_has_whole_lines_and_is_continued(tmp_path):
     assert [line.split(",")[0] for line in lines] == ["step", "0", "10", "20", "30", ""]
     assert last == tuple(float(cell) for cell in lines[4].split(","))
     path.write_text("a,b\n")
-    with pytest.raises(ValueError, match=r"begins with 'a,b', not 'step,nonlinear,residual'; choose another"):
-        monitor_of(csv=path)
-    with pytest.raises(ValueError, match=r"folder .* does not exist"):
-        monitor_of(csv=tmp_path / "no" / "log.csv")
+    invalid(r"begins with 'a,b', not 'step,nonlinear,residual'; choose another", monitor_of, csv=path)
+    invalid(r"folder .* does not exist", monitor_of, csv=tmp_path / "no" / "log.csv")
 
 
 def test_a_log_that_cannot_be_written_loses_no_reading(tmp_path):

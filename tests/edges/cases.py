@@ -1,4 +1,4 @@
-"""Problems at the edge of the results for orthogonal, independent and planar inputs, one per seed."""
+"""Problems at the edge of the results for independent and planar inputs, one per seed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,18 +23,6 @@ class Case:
     network: bf.Network
     data: bf.Dataset
     rng: np.random.Generator
-
-
-def axes(rng, *, labels=False):
-    """Orthogonal inputs along axes, or rotated, of any lengths; targets of one sign, both, some zero."""
-    n = int(rng.integers(1, 5))
-    d = n + int(rng.integers(0, 2))
-    lengths = np.ones(n) if rng.random() < 0.5 else rng.uniform(0.3, 3, size=n)
-    y = rng.choice([[1.0, 1.0], [1.0, -1.0]][int(rng.integers(2))], size=n)
-    y = y if labels else y * rng.uniform(0.3, 2, size=n) * (rng.random(n) > 0.1)
-    if rng.random() < 0.3:
-        return bf.data.orthogonal(n, d, seed=int(rng.integers(2**31)), norms=lengths, y=y)
-    return bf.Dataset(lengths[:, None] * np.eye(n, d), y)
 
 
 def changed(data, rng):
@@ -92,36 +80,6 @@ def some_network(data, rng, scale, *, dominated=False):
     return bf.Network((scale * w, scale * a), leak=leak, biases=biases)
 
 
-def orthogonal(seed, *, labels=False, scales=(1e-160, 1e-9, 1e-5, 1e-2, 1.0), dominated=False):
-    rng = np.random.default_rng(seed)
-    data = axes(rng, labels=labels)
-    if rng.random() < (0.25 if dominated else 0.4):
-        data = changed(data, rng)
-    return Case(some_network(data, rng, rng.choice(scales), dominated=dominated), data, rng)
-
-
-def dominated(*scales):
-    return lambda seed: orthogonal(seed, scales=scales, dominated=True)
-
-
-def fitted(seed):
-    """Orthogonal inputs, labels, and neurons on their side of most samples, which most fit."""
-    case = orthogonal(seed, labels=True, scales=(1e-160, 1e-3, 0.3, 3.0), dominated=True)
-    network, y = case.network, case.data.targets[:, 0]
-    if network.depth != 2 or network.sizes[-1] != 1 or case.rng.random() < 0.2:
-        return case
-    leak = float(case.rng.choice(LEAKS))
-    sides = np.sign(np.outer(network.weights[1][0], y)) * case.rng.uniform(
-        0.1, 1, size=(len(network.weights[0]), len(y))
-    )
-    sides = np.where(case.rng.random(sides.shape) < 0.15 * (leak == 0), -np.abs(sides), sides)
-    x, _ = unit(case.data.x)
-    first = np.abs(network.weights[0]).max() * sides @ x
-    return Case(
-        bf.Network((first, network.weights[1]), leak=leak, biases=network.biases), case.data, case.rng
-    )
-
-
 def points(seed):
     """XOR, the orthogonal pair, one point, points turned or scaled, and what is not independent."""
     rng = np.random.default_rng(seed)
@@ -159,17 +117,6 @@ def planar(seed):
     return Case(network, changed(data, rng) if rng.random() < 0.3 else data, rng)
 
 
-def relu(seed):
-    """Two-layer ReLU networks without biases."""
-    rng = np.random.default_rng(seed)
-    data = axes(rng)
-    data = changed(data, rng) if rng.random() < 0.4 else data
-    data = bf.Dataset(data.x, data.targets[:, 0])
-    first, second = rng.normal(size=(5, data.dimensions)), rng.normal(size=(1, 5))
-    size = rng.choice([1e-3, 1.0, 10.0])
-    return Case(bf.Network((size * first, size * second)), data, rng)
-
-
 def unit(rows):
     size = np.abs(rows).max(axis=1, keepdims=True)
     rows = rows / np.where(size > 0, size, 1.0)
@@ -177,18 +124,8 @@ def unit(rows):
     return rows / np.where(length > 0, length, 1.0), (size * length)[:, 0]
 
 
-def sides(case):
-    """cos(w_h, x_i), 0 to rounding counted as 0."""
-    cosines = unit(case.network.weights[0])[0] @ unit(case.data.x)[0].T
-    return np.where(np.abs(cosines) <= 1e-12, 0.0, cosines)
-
-
 def on_case(function: Callable, *more, **keywords) -> Callable:
     return lambda case: function(case.network, case.data, *more, **keywords)
-
-
-def on_data(function: Callable, **keywords) -> Callable:
-    return lambda case: function(case.data, **keywords)
 
 
 def tried(row, seed):

@@ -20,13 +20,12 @@ def judge_deep(ref, path):
     return ref.judge(path, flow=ref.hard_flow)
 
 
-def judge_same_function(ref, twin):
-    judge_map(ref, reduce(np.matmul, twin.weights[::-1])[0])
-
-
 TABLE = {
     "deep_flow": (flow_of("deep_flow"), judge_deep),
     "deep_slope": (value_of("deep_slope"), judge_slopes),
     "deep_map": (lambda ref: T.deep_map(ref.network), judge_map),
-    "deep_linear_twin": (lambda ref: T.deep_linear_twin(ref.network), judge_same_function),
+    "deep_linear_twin": (
+        lambda ref: T.deep_linear_twin(ref.network),
+        lambda ref, twin: judge_map(ref, reduce(np.matmul, twin.weights[::-1])[0]),
+    ),
 }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import biasfree as bf
+from refusals import invalid
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +32,11 @@ def test_a_gif_has_a_picture_per_saved_time(run, tmp_path):
 
 def test_what_cannot_be_drawn_is_refused(run, tmp_path):
     data = bf.data.six_points()
-    with pytest.raises(ValueError, match=r"must end in .html or .gif, got 'run.mp4'"):
-        bf.lab.animate(run, data, tmp_path / "run.mp4")
+    invalid(r"must end in .html or .gif, got 'run.mp4'", bf.lab.animate, run, data, tmp_path / "run.mp4")
     with pytest.raises(ValueError, match="needs two inputs and one output, got 3 and 1 in the data"):
         bf.lab.animate(run, bf.data.odd_sine(3, 3), tmp_path / "run.html")
     deep = bf.gradient_flow(bf.networks.gaussian((2, 2, 2, 2, 1), scale=0.5), data, [0, 1])
     with pytest.raises(ValueError, match="needs two or three layers without biases, got 4 layers"):
         bf.lab.animate(deep, data, tmp_path / "run.html")
     measured = bf.gradient_flow(run[0], data, [0, 1], save=lambda network: network.sizes[0])
-    with pytest.raises(ValueError, match="the run has no weights"):
-        bf.lab.animate(measured, data, tmp_path / "run.html")
+    invalid("the run has no weights", bf.lab.animate, measured, data, tmp_path / "run.html")

@@ -21,6 +21,7 @@ from biasfree.lab import serve
 from biasfree.lab._server import LARGEST_MESSAGE, MOST_PAGES, PAGE, Lab
 from biasfree.lab._worker import Inbox, in_time
 from lab_command import lab_command
+from refusals import invalid
 
 #: The sockets that a test has opened.
 CLIENTS: list[Any] = []
@@ -276,10 +277,7 @@ def test_ctrl_c_ends_the_command_and_its_processes():
 
 def test_serve_says_what_is_wrong(monkeypatch):
     monkeypatch.setattr("biasfree.lab._serve.find_spec", lambda _: None)
-    with pytest.raises(
-        ValueError, match=r"needs Tornado, which is not installed; run `pip install 'biasfree\[lab"
-    ):
-        serve(browser=False)
+    invalid(r"needs Tornado, which is not installed; run `pip install 'biasfree\[lab", serve, browser=False)
 
 
 @served

@@ -6,6 +6,7 @@ import pytest
 import biasfree as bf
 from biasfree_papers.basri2019.compute import circle_rates, paired
 from biasfree_papers.experiment import silent
+from refusals import invalid
 
 
 @pytest.mark.slow
@@ -40,8 +41,7 @@ def test_paired_weights_of_three_layers():
 
 
 def test_too_few_points_are_refused(experiment):
-    with pytest.raises(ValueError, match="more than twice"):
-        experiment.compute(experiment.settle({"points": 16}), silent)
+    invalid("more than twice", experiment.compute, experiment.settle({"points": 16}), silent)
 
 
 EPS = np.finfo(float).eps

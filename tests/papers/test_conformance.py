@@ -17,6 +17,7 @@ from biasfree_papers.experiment import BASES, KINDS, NEIGHBORS, PAPER, Experimen
 from biasfree_papers.registry import REGISTRY
 from biasfree_papers.reproduction.storage import content
 from expected_figures import EXPECTED, spoilt
+from refusals import invalid
 
 #: Each array of a figure that is made wrong, as a case of its own.
 SPOILT = [(name, *one) for name, expected in EXPECTED.items() if name in REGISTRY for one in expected.spoilt]
@@ -73,21 +74,18 @@ def test_settings(name):
     typed = {name: setting.written for name, setting in experiment.settings.described().items()}
     assert experiment.settle(typed) == experiment.settle()
     assert experiment.settle(experiment.small) != experiment.settle()
-    with pytest.raises(ValueError, match=f"{name} has no setting 'wrong'; it has: "):
-        experiment.settle({"wrong": 1})
+    invalid(f"{name} has no setting 'wrong'; it has: ", experiment.settle, {"wrong": 1})
     for setting, told in experiment.settings.described().items():
         with pytest.raises(
             ValueError, match=f"cannot read {setting}='many'; expected {re.escape(told.meaning)}"
         ):
             experiment.settle({setting: "many"})
-        with pytest.raises(ValueError, match=setting):
-            experiment.settle({setting: np.nan})
+        invalid(setting, experiment.settle, {setting: np.nan})
 
 
 @pytest.mark.parametrize(("name", "changes", "message"), REFUSED)
 def test_settings_that_a_figure_does_not_take(name, changes, message):
-    with pytest.raises(ValueError, match=message):
-        REGISTRY[name].settle(changes)
+    invalid(message, REGISTRY[name].settle, changes)
 
 
 def test_numbers(figure):

@@ -15,6 +15,7 @@ from biasfree_papers.panels import Row, picture
 from biasfree_papers.registry import named
 from biasfree_papers.settings import SeededSettings, at_least, seeds, setting
 from biasfree_papers.statements import observed, ours, paper, table
+from refusals import invalid
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,7 @@ def test_settings_are_checked_and_described():
     assert Settings(width=3).width == 3
     np.testing.assert_array_equal(Settings(seed=2).all_seeds, [2, 3, 4])
     assert list(Settings.described()) == ["seed", "seeds", "width"]
-    with pytest.raises(ValueError, match="width must be a whole number of at least 1, got 0"):
-        Settings(width=0)
+    invalid("width must be a whole number of at least 1, got 0", Settings, width=0)
 
 
 def test_a_text_has_a_title_a_caption_and_two_parts(tmp_path):
@@ -44,11 +44,9 @@ def test_a_text_has_a_title_a_caption_and_two_parts(tmp_path):
     assert (text.title, text.caption, text.rebuilt) == ("A title", "A caption of two lines.", "All.")
     assert text.deviations == ("One, still.", "Two.")
     path.write_text("# A title\n")
-    with pytest.raises(ValueError, match="must begin with a line '# title' and have a caption"):
-        read_text(path)
+    invalid("must begin with a line '# title' and have a caption", read_text, path)
     path.write_text("# A title\n\nA caption.\n\n## Rest\n\nMore.")
-    with pytest.raises(ValueError, match=r"has the parts \['Rest'\]; a figure has Rebuilt and Deviations"):
-        read_text(path)
+    invalid(r"has the parts \['Rest'\]; a figure has Rebuilt and Deviations", read_text, path)
 
 
 def test_numbers_survive_as_plain_arrays():
@@ -58,8 +56,7 @@ def test_numbers_survive_as_plain_arrays():
     xarray.testing.assert_identical(back, made)
     for one, other in zip(network_of(back, "last").weights, network.weights, strict=True):
         np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match=r"unlike \['odd'\]"):
-        as_arrays(made.assign(odd=("delta", np.array([None, None]))))
+    invalid(r"unlike \['odd'\]", as_arrays, made.assign(odd=("delta", np.array([None, None]))))
 
 
 def test_a_claim_takes_its_words_from_the_axes():
@@ -148,16 +145,14 @@ def test_verdicts():
     assert claim((0.3,), (0.3,)).verdict == "holds"
     assert claim((0.3 + 1e-14,), (0.3,)).verdict == "does not hold"
     assert not claim((np.inf,), (0.3,)).holds
-    with pytest.raises(ValueError, match="one per value"):
-        replace(claim((1.0, 2.0), (1.0,)), seeds=(0,))
+    invalid("one per value", replace, claim((1.0, 2.0), (1.0,)), seeds=(0,))
 
 
 def test_a_claim_says_where_its_bound_comes_from():
     assert claim((1.0,), (2.0,)).record()["basis"] == "derived"
     assert claim((1.0,), (2.0,), "paper").basis == claim((1.0,), (2.0,), "observed").basis == "chosen"
     assert replace(claim((1.0,), (2.0,), "paper"), basis="stated").record()["basis"] == "stated"
-    with pytest.raises(ValueError, match="a claim of ours needs a derived bound"):
-        replace(claim((1.0,), (2.0,)), basis="chosen")
+    invalid("a claim of ours needs a derived bound", replace, claim((1.0,), (2.0,)), basis="chosen")
 
 
 def test_a_claim_of_ours_says_whether_it_could_fail():
@@ -168,5 +163,4 @@ def test_a_claim_of_ours_says_whether_it_could_fail():
 
 
 def test_unknown_figures_are_refused():
-    with pytest.raises(ValueError, match="no experiment 'fig33'; there are: fig1, fig3"):
-        named("fig33")
+    invalid("no experiment 'fig33'; there are: fig1, fig3", named, "fig33")

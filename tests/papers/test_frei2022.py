@@ -6,7 +6,7 @@ import xarray
 
 import biasfree as bf
 from biasfree_papers.experiment import silent
-from biasfree_papers.frei2022.compute import linear_share, step_rank_bounds
+from biasfree_papers.frei2022.compute import linear_share, logistic_slope, step_rank_bounds
 
 ON_MARGIN = 4  # the claim on the limit
 
@@ -79,7 +79,9 @@ def test_a_step_of_descent_lies_between():
         data = bf.data.gaussian_mixture(6, 9 + seed, 2.0, seed=seed)
         network = bf.networks.xavier((9 + seed, 5, 1), factor=10.0**-seed, leak=0.2, seed=seed, signs=True)
         span = bf.networks.in_span(network, data)
-        move = -0.3 * logistic_gradient(span.network, span.data)
+        slope = logistic_gradient(span.network, span.data)
+        np.testing.assert_allclose(logistic_slope(span.network, span.data), -slope, rtol=1e-9, atol=1e-15)
+        move = -0.3 * slope
         low, high = step_rank_bounds(span.network.weights[0], move, span.rest)
         after = network.weights[0] - 0.3 * logistic_gradient(network, data)
         assert low * (1 - 1e-9) <= stable_rank(after) <= high * (1 + 1e-9)

@@ -18,6 +18,7 @@ from biasfree_papers.reproduction.storage import (
     save_numbers,
     stored_numbers,
 )
+from refusals import invalid
 from stubs import stub
 
 
@@ -172,8 +173,7 @@ def test_draw_takes_any_numbers_and_says_whether_they_are_current(tmp_path):
     numbers, origin = load_numbers(tmp_path / "fig3")
     save_numbers(tmp_path / "fig3", numbers, replace(origin, fingerprint="0" * 64))
     assert not is_current(draw(stub(), tmp_path))
-    with pytest.raises(ValueError, match="has no numbers of fig9; make them with `biasfree run fig9`"):
-        draw(stub("fig9"), tmp_path)
+    invalid("has no numbers of fig9; make them with `biasfree run fig9`", draw, stub("fig9"), tmp_path)
 
 
 def test_the_same_numbers_give_the_same_files(tmp_path):
@@ -198,8 +198,7 @@ def test_numbers_say_where_they_come_from(tmp_path):
     numbers, found = load_numbers(tmp_path)
     assert set(numbers) == {"x", "names"}
     assert (found.settings, found.seconds) == ({"leaks": [0.0, 1.0]}, 1.5)
-    with pytest.raises(ValueError, match="that name is taken"):
-        save_numbers(tmp_path, labeled(origin=np.ones(1)), origin)
+    invalid("that name is taken", save_numbers, tmp_path, labeled(origin=np.ones(1)), origin)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +217,5 @@ def test_numbers_say_where_they_come_from(tmp_path):
 def test_numbers_other_than_those_written_are_refused(tmp_path, changed):
     origin = Origin("fig3", {}, "f", {}, 1.5, content(labeled(x=np.ones(2), y=np.zeros(3))))
     save_numbers(tmp_path, labeled(**changed), origin)
-    with pytest.raises(ValueError, match=r"does not contain the numbers written to it.*make them again"):
-        load_numbers(tmp_path)
+    invalid(r"does not contain the numbers written to it.*make them again", load_numbers, tmp_path)
     assert stored_numbers(tmp_path) is None

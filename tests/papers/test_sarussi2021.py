@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 import biasfree as bf
 from biasfree_papers.sarussi2021.compute import Settings, differ, repeated, start, task
 from biasfree_papers.sarussi2021.fixed_readout import fixed_readout_descent, fixed_readout_flow
+from refusals import invalid, refused
 
 
 def test_numbers(numbers):
@@ -141,19 +142,14 @@ def test_a_singular_sigma_keeps_what_the_samples_do_not_see():
 def test_other_networks_data_and_steps_are_refused():
     data, network = symmetric_data(3, 0, "square"), rank_one_start(3, 6, 1.0, 0.5, 0.3, 0)
     random = bf.networks.gaussian((3, 6, 1), scale=1.0, leak=0.3)
-    with pytest.raises(bf.AssumptionError, match=r"W₁ = W₂ᵀvᵀ, but"):
-        fixed_readout_flow(random, data, [1.0])
+    refused(r"W₁ = W₂ᵀvᵀ, but", fixed_readout_flow, random, data, [1.0])
     one_signed = bf.Network((np.abs(network.weights[1].T) @ [[1.0, 2, 0]], np.abs(network.weights[1])))
-    with pytest.raises(bf.AssumptionError, match=r"\|W₂⁺\| = \|W₂⁻\|, but"):
-        fixed_readout_flow(one_signed, data, [1.0])
-    with pytest.raises(bf.AssumptionError, match="Condition 3"):
-        fixed_readout_flow(network, bf.Dataset(data.x[:5], data.y[:5]), [1.0])
-    with pytest.raises(ValueError, match=r"needs labels -1 and \+1"):
-        fixed_readout_flow(network, data, [1.0], loss="logistic")
+    refused(r"\|W₂⁺\| = \|W₂⁻\|, but", fixed_readout_flow, one_signed, data, [1.0])
+    refused("Condition 3", fixed_readout_flow, network, bf.Dataset(data.x[:5], data.y[:5]), [1.0])
+    invalid(r"needs labels -1 and \+1", fixed_readout_flow, network, data, [1.0], loss="logistic")
     with pytest.raises(TypeError, match="unexpected argument 'white_tolerance'"):
         fixed_readout_flow(network, data, [1.0], white_tolerance=1.0)
-    with pytest.raises(ValueError, match="strictly increasing"):
-        fixed_readout_descent(network, data, [0.1, 0.0, 0.1])
+    invalid("strictly increasing", fixed_readout_descent, network, data, [0.1, 0.0, 0.1])
     # both half-lines have Σ/2 and β/2, which suffices for the square loss only
     one = bf.networks.rank_one([1.0], width=4, scale=0.1)
     moments = bf.Dataset(np.array([[1.0], [5], [6], [-2], [-3], [-7]]), [1.0, 1, 1, -1, -1, -1])

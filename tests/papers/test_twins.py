@@ -5,6 +5,7 @@ import pytest
 
 from biasfree_papers.appC6.compute import meetings
 from biasfree_papers.optimizers.compute import STARTS, WAYS
+from refusals import invalid
 
 
 def of(name):
@@ -57,8 +58,7 @@ def test_common_rescaled_times(experiment):
     """c = 3/4: three steps of the linear network last as long as four of the other."""
     assert meetings(0.5) == (3, 4)
     assert meetings(0.0) == (1, 2)
-    with pytest.raises(ValueError, match="a fraction of at most 16 parts"):
-        experiment.settle({"leaks": (0, 0.3333)})
+    invalid("a fraction of at most 16 parts", experiment.settle, {"leaks": (0, 0.3333)})
 
 
 @of("appC6")

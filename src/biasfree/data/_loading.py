@@ -31,14 +31,13 @@ def load(path: str | os.PathLike[str], *, target: str | None = None) -> Dataset:
         raise ValueError(
             f"target={target!r} names a column of a .csv file, but {path} is a .npz file; leave target out."
         )
-    x, y = _npz(path) if kind == ".npz" else _csv(path, target)
+    if kind == ".npz":
+        arrays = load_npz(path, needs=("x", "y"))
+        x, y = arrays["x"], arrays["y"]
+    else:
+        x, y = _csv(path, target)
     with contents(path, "a dataset"):
         return Dataset(x, y)
-
-
-def _npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    arrays = load_npz(path, needs=("x", "y"))
-    return arrays["x"], arrays["y"]
 
 
 def _csv(path: Path, target: str | None) -> tuple[np.ndarray, np.ndarray]:

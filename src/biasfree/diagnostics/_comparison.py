@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.arrays import Float, Int, row_norms
+from biasfree.arrays import Float, Int, unit_rows
 from biasfree.networks import Network
 from biasfree.threads import load
 from biasfree.trajectory import Trajectory
@@ -90,12 +90,7 @@ def _neurons(network: Network) -> tuple[Float[np.ndarray, "H D"], Float[np.ndarr
     """Incoming and outgoing weights of every neuron as unit vectors, 0 where they are zero."""
     first, second = network.weights
     bias = np.zeros(len(first)) if network.biases is None else network.biases[0]
-    return _unit(np.column_stack([first, bias])), _unit(second.T)
-
-
-def _unit(rows: Float[np.ndarray, "H _"]) -> Float[np.ndarray, "H _"]:
-    size = row_norms(rows)[:, None]
-    return np.divide(rows, size, out=np.zeros_like(rows), where=size > 0)
+    return unit_rows(np.column_stack([first, bias])), unit_rows(second.T)
 
 
 def _matching(values: Float[np.ndarray, "H K"]) -> Int[np.ndarray, "K"]:

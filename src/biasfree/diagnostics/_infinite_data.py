@@ -34,7 +34,9 @@ def covered(model: object, population: Population) -> Network:
 
 def even_share(model: object, population: Population) -> float:
     """E[f_e²]/E[f²]; 0 if f = 0. It is N too, since the odd part of two layers is linear."""
-    network = _of_size_one(covered(model, population))
+    given = covered(model, population)
+    unit = (w / (np.abs(w).max() or 1.0) for w in given.weights)  # no square under- or overflows
+    network = Network(tuple(unit), leak=given.leak)
     energy = means.mean_square(network, population)
     return means.even_mean_square(network, population) / energy if energy > 0 else 0.0
 
@@ -42,8 +44,3 @@ def even_share(model: object, population: Population) -> float:
 def exact_loss(model: object, population: Population) -> float:
     """E[(y − f)²]/2."""
     return means.square_loss(covered(model, population), population)
-
-
-def _of_size_one(network: Network) -> Network:
-    """The network with the largest weight of each layer one, so that no square under- or overflows."""
-    return Network(tuple(w / (np.abs(w).max() or 1.0) for w in network.weights), leak=network.leak)

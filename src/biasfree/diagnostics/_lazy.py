@@ -93,7 +93,8 @@ def laziness(trajectory: Trajectory, data: Dataset) -> Laziness:
 def weight_movement(network: Network, initial: Network) -> float:
     """|θ − θ₀|/|θ₀| over all weights and biases: small where training is lazy, large where it is rich."""
     _check_same(network, initial)
-    now, before = (np.concatenate([part.ravel() for part in _parts(one)]) for one in (network, initial))
+    parts = ((*one.weights, *(one.biases or ())) for one in (network, initial))
+    now, before = (np.concatenate([part.ravel() for part in some]) for some in parts)
     size = float(np.linalg.norm(before))
     return float(np.linalg.norm(now - before)) / size if size > 0 else np.nan
 
@@ -111,10 +112,6 @@ def kernel_alignment(network: Network, data: Dataset) -> float:
     theta, y = kernel(network, data).reshape(data.y.size, data.y.size), data.y.ravel()
     size = float(np.linalg.norm(theta) * (y @ y))
     return float(y @ theta @ y) / size if size > 0 else np.nan
-
-
-def _parts(network: Network) -> tuple[np.ndarray, ...]:
-    return (*network.weights, *(network.biases or ()))
 
 
 def _check_same(network: Network, initial: Network) -> None:

@@ -99,7 +99,9 @@ def symmetry(
     flips, subsample = whole("flips", flips), whole("subsample", subsample)
     rng, mirrors = generator(seed), mirror_inputs(data)
     if mirror_pairs(data) is not None:
-        return _mirrored(len(data))
+        none = np.empty(0)
+        p_values = (1.0, 1.0, 1.0)
+        return Symmetry(True, 1.0, 0.0, 0.0, 0.0, None, None, *p_values, len(data), (0.0, 0.0), none, none)
     once, copies = _one_copy(data)
     few = random_subset(once, subsample, seed=seed)
     usual = int(np.clip(1_000_000 // few.x.size, 8, 32))  # some seconds with 199 flips
@@ -127,11 +129,6 @@ def symmetry(
     )
 
 
-def _mirrored(samples: int) -> Symmetry:
-    none = np.empty(0)
-    return Symmetry(True, 1.0, 0.0, 0.0, 0.0, None, None, 1.0, 1.0, 1.0, samples, (0.0, 0.0), none, none)
-
-
 def _p_value(t: np.ndarray) -> float:
     """(1 + #{T_b ≥ T})/(1 + B), where T = t[0] and the rest are T_b; equal up to rounding counts as equal."""
     return float(np.mean(t >= t[0] - 1e-9 * np.abs(t).max()))
@@ -156,7 +153,7 @@ def mirror_inputs(data: Dataset) -> Mirrors:
     key = side * (data.targets @ _generic(data.outputs))
     order = np.lexsort((key, lines))
     plus, minus = order[side[order] > 0], order[side[order] < 0]
-    both = np.minimum(_counts(lines[plus], lines), _counts(lines[minus], lines))
+    both = np.min([np.bincount(lines[one], minlength=lines.max() + 1) for one in (plus, minus)], axis=0)
     first, second = (one[_rank(lines[one]) < both[lines[one]]] for one in (plus, minus))
     off = np.concatenate([data.targets[first] + data.targets[second], data.targets[zero]])
     size = np.abs(data.targets).max() or 1.0
@@ -217,10 +214,6 @@ def _generic(d: int, seed: int = 0) -> np.ndarray:
     """A fixed random direction: no data are likely to be orthogonal to it."""
     g = np.random.default_rng([d, seed]).standard_normal(d)
     return g / np.linalg.norm(g)
-
-
-def _counts(some: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    return np.bincount(some, minlength=lines.max() + 1)
 
 
 def _rank(sorted_lines: np.ndarray) -> np.ndarray:

@@ -94,7 +94,9 @@ def measured_rows(call: Call, samples: int) -> tuple[np.ndarray, np.ndarray, Row
         raise ValueError(f"it returns {len(output)} rows for {call.rows}")
     tensors = [call.at(place) for place in call.inputs]
     axis = _feature_axis(call, tensors[0], output) if len(tensors) == 1 else None
-    inputs = _array(tensors[0]) if len(tensors) == 1 else _beside(tensors)
+    inputs = _array(tensors[0])
+    if len(tensors) > 1:
+        inputs = np.concatenate([_array(tensor).reshape(len(tensor), -1) for tensor in tensors], axis=1)
     f = _array(output)
     if not (np.isfinite(inputs).all() and np.isfinite(f).all()):
         raise ValueError("its inputs or outputs are not finite")
@@ -132,11 +134,6 @@ def _share(gaps: list[np.ndarray], f: np.ndarray) -> float:
 
 def _array(tensor: Any) -> np.ndarray:
     return as_array("a tensor", tensor)
-
-
-def _beside(tensors: list[Any]) -> np.ndarray:
-    """Several inputs as one, flat."""
-    return np.concatenate([_array(tensor).reshape(len(tensor), -1) for tensor in tensors], axis=1)
 
 
 def _feature_axis(call: Call, x: Any, f: Any) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 from biasfree.arrays import generator, positive, real, whole
 from biasfree.diagnostics._training_log import CsvLog, check_writer
 from biasfree.networks import function_of, is_module
-from biasfree.threads import one_blas_thread
+from biasfree.threads import load, one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -90,7 +90,7 @@ class LinearityMonitor:
         taken: Any = model
         self._function: Callable[[Any], Any] = function_of(taken) if is_module(taken) else taken
         self._x, self._y = x[chosen], y[chosen].reshape(len(chosen), -1)
-        self._basis = _basis(self._x.reshape(len(chosen), -1))
+        self._basis = load("scipy.linalg").orth(self._x.reshape(len(chosen), -1))
         if self._basis.shape[1] == len(chosen):
             raise ValueError(
                 f"the {len(chosen)} samples are linearly independent, so every function is linear on them; "
@@ -220,9 +220,3 @@ def _global_step(trainer: Any) -> int | None:
     """The number of optimizer steps, None if the trainer does not tell it."""
     step = getattr(trainer, "global_step", None)
     return None if step is None else int(step)
-
-
-def _basis(x: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span those of x."""
-    u, s, _ = np.linalg.svd(x, full_matrices=False)
-    return u[:, s > s[0] * max(x.shape) * np.finfo(float).eps]

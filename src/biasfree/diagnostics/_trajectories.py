@@ -104,7 +104,7 @@ def alignment_time(
     away = trajectory.map(lambda network: _away_from_rank_one(network.weights[0]))
     if data is None:
         return AlignmentTime(_first(trajectory, away <= tolerance), None)
-    basis = _row_space(data.beta.reshape(data.outputs, -1))
+    basis = load("scipy.linalg").orth(data.beta.reshape(data.outputs, -1).T)
     turned = trajectory.map(lambda network: _away_from(basis, network.weights[0]))
     return AlignmentTime(_first(trajectory, away <= tolerance), _first(trajectory, turned <= tolerance))
 
@@ -218,12 +218,6 @@ def _away_from_rank_one(w: Float[np.ndarray, "H D"]) -> float:
         return np.inf
     relative = singular / singular[0]
     return float(np.linalg.norm(relative[1:]) / np.linalg.norm(relative))
-
-
-def _row_space(w: Float[np.ndarray, "K D"]) -> Float[np.ndarray, "D _"]:
-    """Orthonormal columns that span the rows of w."""
-    _, singular, right = np.linalg.svd(w, full_matrices=False)
-    return right[singular > singular[0] * max(w.shape) * np.finfo(float).eps].T
 
 
 def _away_from(basis: Float[np.ndarray, "D _"], w: Float[np.ndarray, "H D"]) -> float:

@@ -68,7 +68,8 @@ class Lab:
             (r"/talk", Talk, {"lab": self}),
             (r"/.*", File, {"lab": self, "files": files | {"/": PAGE / "index.html"}}),
         ]
-        return Application(routes, websocket_max_message_size=LARGEST_MESSAGE, log_function=_unlogged)
+        # a server of one user keeps no log of requests; errors are logged by Tornado
+        return Application(routes, websocket_max_message_size=LARGEST_MESSAGE, log_function=lambda _: None)
 
     async def close(self) -> None:
         """Close the sockets and end every process."""
@@ -77,10 +78,6 @@ class Lab:
             page.close()
         await self.processes.close()
         await self._server.close_all_connections()
-
-
-def _unlogged(_: RequestHandler) -> None:
-    """A server of one user keeps no log of requests; errors are logged by Tornado."""
 
 
 async def serve_until(lab: Lab, ended: Callable[[], Any]) -> None:

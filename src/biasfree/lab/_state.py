@@ -91,7 +91,7 @@ class Experiment:
 def of_preset(name: str) -> Experiment:
     """The experiment of a preset; for the user's own samples, the usual settings."""
     if name == OWN:
-        return Experiment(preset=OWN, samples=_placed("six_points"))
+        return Experiment(preset=OWN, samples=tuple(_rows(Experiment())))
     return Experiment(preset=name, **PRESETS[name].settings)
 
 
@@ -219,10 +219,6 @@ def _bounded(experiment: Experiment, notes: list[str]) -> tuple[Experiment, list
 def _rows(experiment: Experiment) -> list[Sample]:
     data = experiment.own_data
     return [(float(x[0]), float(x[1]), float(y)) for x, y in zip(data.x, data.y, strict=True)]
-
-
-def _placed(preset: str) -> tuple[Sample, ...]:
-    return tuple(_rows(Experiment(preset=preset)))
 
 
 def _sentence(text: str) -> str:

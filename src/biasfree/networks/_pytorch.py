@@ -28,7 +28,8 @@ def network_of(model: torch.nn.Module) -> Network:
     nn = _torch().nn
     parts = list(_flattened(model, nn))
     linears = [part for part in parts if _is(part, nn.Linear)]
-    slopes = [_slope(part, nn) for part in parts if not _is(part, nn.Linear)]
+    activations = [part for part in parts if not _is(part, nn.Linear)]
+    slopes = [0.0 if _is(part, nn.ReLU) else float(part.negative_slope) for part in activations]
     _check_order(parts, linears, slopes)
     if len(set(slopes)) > 1:
         raise ValueError(f"all activations must have the same slope below 0, got {slopes}.")
@@ -130,10 +131,6 @@ def _flattened(module: Any, nn: Any) -> Iterator[Any]:
             f"cannot convert a {type(module).__name__}; allowed are {_ACCEPTED}, also nested. "
             "Put the layers of another model into a torch.nn.Sequential first."
         )
-
-
-def _slope(activation: Any, nn: Any) -> float:
-    return 0.0 if _is(activation, nn.ReLU) else float(activation.negative_slope)
 
 
 def _check_order(parts: list[Any], linears: list[Any], slopes: list[float]) -> None:

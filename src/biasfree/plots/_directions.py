@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, row_norms
+from biasfree.arrays import Float, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.plots._networks import leading, neuron_signs
@@ -80,7 +80,7 @@ def _over_time(
         raise ValueError("the trajectory has no weights to draw; run it without save=.")
     last = _with_directions(trajectory[-1], data)
     finite = np.isfinite(trajectory.ts)
-    rows = trajectory.map(lambda network: _unit(network.weights[0]))[finite]
+    rows = trajectory.map(lambda network: unit_rows(network.weights[0], zero=np.nan))[finite]
     if last.sizes[0] == 2:
         drawn = np.degrees(np.arctan2(rows[..., 1], rows[..., 0]))
         label = "angle of $w_h$ (degrees)"
@@ -103,12 +103,6 @@ def _over_time(
             lines += axes.plot(t, own.T.ravel(), **{**style, **look})
     axes.set(xlabel="time $t/\\tau$", ylabel=label)
     return tuple(lines)
-
-
-def _unit(rows: Float[np.ndarray, "H D"]) -> Float[np.ndarray, "H D"]:
-    """Rows as unit vectors, NaN where they are zero."""
-    size = row_norms(rows)[:, None]
-    return np.divide(rows, size, out=np.full_like(rows, np.nan), where=size > 0)
 
 
 def _hyperplanes(axes: Axes, data: Dataset | None) -> None:

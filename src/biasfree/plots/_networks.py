@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def spectra(axes: Axes, network: Network, **look: Any) -> tuple[Line2D, ...]:
 
     axes.set_yscale("log")
     lines = []
-    for i, (w, marker) in enumerate(zip(network.weights, _markers(network.depth), strict=True), 1):
+    for i, (w, marker) in enumerate(zip(network.weights, cycle("osD^P*X"), strict=False), 1):
         values = np.linalg.svd(w, compute_uv=False)
         values = values / (values[0] or 1.0)
         floor = max(w.shape) * np.finfo(float).eps
@@ -123,7 +124,3 @@ def _name_axis(axes: Axes, which: str, name: str, order: np.ndarray, sign: np.nd
     inside = {at: text for at, text in ticks.items() if 0 < at < n}
     axis.set_ticks(list(inside), list(inside.values()))
     axis.set_tick_params(length=0)
-
-
-def _markers(n: int) -> list[str]:
-    return ["osD^P*X"[i % 7] for i in range(n)]

@@ -24,7 +24,8 @@ def screen(coverage: Coverage) -> str:
     lines += [f"  {line}" for line in names[:_NAMES]]
     if len(names) > _NAMES:
         lines[-1] += " …"
-    lines += [f"  {line}" for line in _perhaps(coverage)]
+    if coverage.perhaps:
+        lines.append(f"  Perhaps, up to some time: {', '.join(coverage.perhaps)}.")
     groups = _groups(coverage)
     lines += ["Nearest misses:"] if groups else []
     for failures, rows in list(groups.items())[:_SHOWN]:
@@ -34,11 +35,6 @@ def screen(coverage: Coverage) -> str:
         lines.append(f"    → {_short('; and '.join(remedies), _WIDTH - 6)}")
     lines.append('table() has every result with its defects and remedies; coverage["NAME"] has one of them.')
     return "\n".join(lines)
-
-
-def _perhaps(coverage: Coverage) -> list[str]:
-    """A line on the functions that apply up to some time, if there are any."""
-    return [f"Perhaps, up to some time: {', '.join(coverage.perhaps)}."] if coverage.perhaps else []
 
 
 def _groups(coverage: Coverage) -> dict[tuple[Finding, ...], list[Row]]:
@@ -62,6 +58,7 @@ def table(coverage: Coverage) -> str:
     table = Table("", "result", "defects (✗ above tolerance)", "remedy", box=None, pad_edge=False)
     for row in coverage.rows:
         name = f"{', '.join(row.result.calls)}: {row.result.title} ({row.result.reference})"
+        advice = (f"it applies until {row.result.until}",) if row.perhaps else row.remedies
         shown = [
             finding
             for finding in row.findings
@@ -71,7 +68,7 @@ def table(coverage: Coverage) -> str:
             "✓" if row.applies else "?" if row.perhaps else "✗",
             Text(name),
             Text(", ".join(map(str, shown))),
-            Text("\n".join(f"• {remedy}" for remedy in _advice(row))),
+            Text("\n".join(f"• {remedy}" for remedy in advice)),
         )
     console = Console(width=150, color_system=None)
     with console.capture() as captured:
@@ -79,11 +76,6 @@ def table(coverage: Coverage) -> str:
         for line in _legend(coverage):
             console.print(Text(line))
     return captured.get()
-
-
-def _advice(row: Row) -> tuple[str, ...]:
-    """The remedies of a row, or how long it applies."""
-    return (f"it applies until {row.result.until}",) if row.perhaps else row.remedies
 
 
 def _failure(finding: Finding) -> str:

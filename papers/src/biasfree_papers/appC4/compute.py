@@ -105,11 +105,10 @@ def _reduced(start: Network, data: Dataset, ts: np.ndarray, l2: float) -> Trajec
 def _apart(run: Trajectory, solved: Trajectory) -> float:
     """The largest distance of the weights of two runs, in units of them or, if larger, of the first ones."""
     first, pairs = _norm(solved[0].weights), zip(run, solved, strict=True)
-    return max(_norm(_difference(a, b)) / max(_norm(b.weights), first) for a, b in pairs)
-
-
-def _difference(one: Network, other: Network) -> list[np.ndarray]:
-    return [a - b for a, b in zip(one.weights, other.weights, strict=True)]
+    return max(
+        _norm([v - w for v, w in zip(a.weights, b.weights, strict=True)]) / max(_norm(b.weights), first)
+        for a, b in pairs
+    )
 
 
 def _norm(weights: Sequence[np.ndarray]) -> float:

@@ -19,7 +19,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
 
 def draw(n: xarray.Dataset) -> Figure:
     """Loss curves from both kinds of weights, and how far the networks differ against the scale."""
-    return picture(n, [[_rank_one_losses, _gaussian_losses], [_errors, _distances]], height=5.6)
+    return picture(n, [[_rank_one_losses, _losses], [_errors, _distances]], height=5.6)
 
 
 def _rank_one_losses(axes: Axes, n: xarray.Dataset) -> None:
@@ -27,11 +27,7 @@ def _rank_one_losses(axes: Axes, n: xarray.Dataset) -> None:
     axes.legend(loc="upper right")
 
 
-def _gaussian_losses(axes: Axes, n: xarray.Dataset) -> None:
-    _losses(axes, n, "random")
-
-
-def _losses(axes: Axes, n: xarray.Dataset, kind: str) -> None:
+def _losses(axes: Axes, n: xarray.Dataset, kind: str = "random") -> None:
     """ReLU as markers on its twin's lines, for the first seed."""
     relu, linear = (loss.sel(kind=kind) - n.least_squares for loss in (n.relu_loss, n.linear_loss))
     for i, color in enumerate(colors(n.sizes["scale"])):

@@ -61,20 +61,16 @@ def _stays(n: xarray.Dataset) -> Claim:
 
 def _conserved(n: xarray.Dataset) -> Claim:
     """A check of the simulator, run by run: its own estimate of the error against what the norms show."""
+    ratio = (n.drift / n.error).where(n.error > 0).values
     return ours(
         "differences of |W_l|² between layers are conserved within the simulator's error",
-        drift_over_estimated_error=_there((n.drift / n.error).where(n.error > 0)),
+        drift_over_estimated_error=ratio[~np.isnan(ratio)],
         at_most=1.0,
         source="derived here: f is homogeneous in each layer, so τ d|W_l|²/dt = 2⟨(y − f)f⟩ for every l",
         bound="the drift is in units of 4|W|²: two layers, each off by 2|W_l|² times the relative error",
         nature="theorem",
         each="runs",
     )
-
-
-def _there(values: xarray.DataArray) -> np.ndarray:
-    """The values that there are."""
-    return values.values[values.notnull().values]
 
 
 def _conjecture(n: xarray.Dataset) -> Claim:
@@ -114,6 +110,7 @@ def _smaller(n: xarray.Dataset) -> Claim:
 def _remainder(n: xarray.Dataset) -> Claim:
     factor = n.distance.where(finished(n)) / n.kept
     over = factor > _FACTOR
+    late = n.waited > 0.1 * n.escape  # the loss stays at one half for a tenth of the plateau or longer
     kinds = ", ".join(str(kind) for kind in n.kind.values if over.sel(kind=kind).any())
     return observed(
         "that distance is what is left of the initial weights, γ/u",
@@ -122,7 +119,7 @@ def _remainder(n: xarray.Dataset) -> Claim:
         source="measured here, for [ZSL25] Conjecture 11: initial weights that nothing unlearns",
         bound="a factor of two; corrections have no derived size",
         basis="chosen with runs at hand",
-        note=f"In {int((_late(n) & over).sum())} of the {int(over.sum())} that are farther ({kinds} inputs) "
+        note=f"In {int((late & over).sum())} of the {int(over.sum())} that are farther ({kinds} inputs) "
         "one half learns late; unless Σ is white, two halves that do not learn at the same time have "
         "different directions."
         if over.any()
@@ -168,11 +165,6 @@ def why_not(
 
 def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
-
-
-def _late(n: xarray.Dataset) -> xarray.DataArray:
-    """Runs one half of which is late: the loss stays at one half for a tenth of the plateau or longer."""
-    return n.waited > 0.1 * n.escape
 
 
 def _half(n: xarray.Dataset) -> Claim:

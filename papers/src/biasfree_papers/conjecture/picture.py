@@ -40,7 +40,8 @@ def _distances(axes: Axes, n: xarray.Dataset, *, target: str, depth: int) -> Non
             if size == "large" or target == "linear":
                 _markers(axes, one.sel(kind=kind, size=size), i + side, _LOOKS[size])
         if target == "linear" and "deep" in n.dims and depth in n.deep:
-            _markers(axes, _half(n).sel(kind=kind, deep=depth), i, _LOOKS["half"])
+            half = {"done": halves_finished(n), "distance": n.half_distance, "kept": n.half_kept}
+            _markers(axes, xarray.Dataset(half).sel(kind=kind, deep=depth), i, _LOOKS["half"])
     if depth == n.depth[0]:
         axes.set_ylabel(f"distance from Eq. 40\n{_ROWS[target]}")
     axes.set_xticks(range(len(kinds)), [""] * len(kinds))
@@ -50,11 +51,6 @@ def _distances(axes: Axes, n: xarray.Dataset, *, target: str, depth: int) -> Non
         axes.set_xticklabels(kinds, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_xlabel("inputs")
         _legend(axes, n, depth)
-
-
-def _half(n: xarray.Dataset) -> xarray.Dataset:
-    """The runs to the first half, named like the others."""
-    return xarray.Dataset({"done": halves_finished(n), "distance": n.half_distance, "kept": n.half_kept})
 
 
 def _markers(axes: Axes, runs: xarray.Dataset, at: float, look: Any) -> None:

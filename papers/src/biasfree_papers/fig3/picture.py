@@ -20,7 +20,7 @@ _BLUE, _RED = "#2166ac", "#b2182b"
 
 def draw(n: xarray.Dataset) -> Figure:
     """Six panels: losses, on time and rescaled time, weight errors; their prediction, law; logistic loss."""
-    return picture(n, [[_loss, _collapse, _error], Row([_predicted, _law, _logistic])], height=4.6)
+    return picture(n, [[_loss, _collapse, _error], Row([_predicted, _law, _rescaled])], height=4.6)
 
 
 def _leaks(n: xarray.Dataset, objective: str) -> Any:
@@ -52,11 +52,7 @@ def _collapse(axes: Axes, n: xarray.Dataset) -> None:
     plots.level(axes, float(n.least_squares), "least squares")
 
 
-def _logistic(axes: Axes, n: xarray.Dataset) -> None:
-    _rescaled(axes, n, "logistic")
-
-
-def _rescaled(axes: Axes, n: xarray.Dataset, objective: str) -> None:
+def _rescaled(axes: Axes, n: xarray.Dataset, objective: str = "logistic") -> None:
     """Losses of all leaks on rescaled time, and the reduced flow of ReLU."""
     leaks = _leaks(n, objective)
     relu = leaks[0][0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Float, representable, row_norms
+from biasfree.arrays import Float, row_norms, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import Hypothesis
 from biasfree.threads import load
+from biasfree_papers.shared.orthogonal_inputs import one_target
 
 _DEPENDENT = 1e-6  # singular values of unit inputs below it count as zero: rounding would decide the fit
 
@@ -25,15 +26,13 @@ def sign_interpolator(data: Dataset) -> Float[np.ndarray, "2 D"]:
     Assumes: linearly independent inputs, so at most D; one output; a target that is not zero.
     Reference: derived here; Boursier et al. (2022) for orthogonal inputs, Lai et al. (2026) for the setting.
     """
-    if data.outputs != 1:
-        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
-    y = data.targets[:, 0]
+    y = one_target(data)
     if not y.any():
         raise ValueError("every target is zero, so both neurons are zero; give other targets.")
     INDEPENDENT.check(None, data)
     size = row_norms(data.x)  # the problem is the same for unit inputs
-    with np.errstate(over="ignore"):
-        unit, wanted = data.x / size[:, None], representable("y/|x|", y / size)
+    unit = data.x / size[:, None]
+    wanted = y / size
     largest = np.abs(wanted).max()
     return largest * np.array([_shortest(unit, sign * wanted / largest) for sign in (1, -1)])
 
@@ -69,9 +68,7 @@ def _dependent(network: Network, data: Dataset) -> float:  # noqa: ARG001
     """The least number of samples whose removal leaves independent inputs."""
     if len(data) > data.dimensions:
         return len(data) - data.dimensions  # for very many samples this lower bound suffices
-    size = row_norms(data.x)[:, None]
-    unit = np.divide(data.x, size, out=np.zeros_like(data.x), where=size > 0)
-    return len(data) - int(np.sum(np.linalg.svd(unit, compute_uv=False) > _DEPENDENT))
+    return len(data) - int(np.sum(np.linalg.svd(unit_rows(data.x), compute_uv=False) > _DEPENDENT))
 
 
 INDEPENDENT = Hypothesis(

@@ -12,6 +12,7 @@ import xarray
 import biasfree as bf
 from biasfree.arrays import positive
 from biasfree_papers.nacson2023 import stable_minima
+from biasfree_papers.nacson2023.planar_cones import unit
 from biasfree_papers.settings import Report, SeededSettings, at_least, seeds, setting, several
 from biasfree_papers.shared.trajectories import weight_gap
 
@@ -55,7 +56,7 @@ def generic(seed: int) -> bf.Dataset:
     η_c falls as targets grow, and the runs of a batch share their step.
     """
     rng = np.random.default_rng(seed)
-    x, y = _unit(2 * np.pi * (np.arange(5) + rng.uniform(size=5)) / 5), rng.normal(size=5)
+    x, y = unit(2 * np.pi * (np.arange(5) + rng.uniform(size=5)) / 5), rng.normal(size=5)
     return bf.Dataset(x, y * stable_minima.largest_settling_step(bf.Dataset(x, y)))
 
 
@@ -90,17 +91,13 @@ def _on_set(settings: Settings, name: str, report: Report) -> dict[str, Any]:
         every = -(-max(int(settings.time / step), settings.steps) // _SAVES)
         often: Any = {"steps": _SAVES * every, "save_every": every}
         runs = bf.gradient_descent(starts, data, step=step, keep_diverged=True, **often)
-        functions.append(runs[0][-1](_unit(_ANGLES)))
+        functions.append(runs[0][-1](unit(_ANGLES)))
         rows.append(_minima(settings, runs, data, step))
     return {
         **{key: ("seed", [fact[key] for fact in facts]) for key in facts[0]},
         **{key: (("rung", "seed"), [row[:, i] for row in rows]) for i, key in enumerate(_MEASURES)},
         "function": (("rung", "angle"), functions),
     }
-
-
-def _unit(angles: np.ndarray) -> np.ndarray:
-    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
 def _facts(data: bf.Dataset) -> dict[str, float]:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Float, positive, representable, row_norms
+from biasfree.arrays import Float, positive, row_norms
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import RELU, SETTING, Hypothesis, check
 from biasfree_papers.nacson2023.flattest import flattest
 from biasfree_papers.nacson2023.planar_cones import Cones
+from biasfree_papers.shared.orthogonal_inputs import one_target
 
 _MOST = 32  # samples: the semidefinite program has P²/2 unknowns, and takes half a minute at 32
 
@@ -58,8 +59,7 @@ def largest_settling_step(data: Dataset) -> float:
     Reference: derived here; Nacson et al. (2023) for the setting.
     """
     least = least_sharpness(data)
-    with np.errstate(over="ignore"):
-        return float(representable("the step", np.divide(2, least))) if least > 0 else np.inf
+    return 2 / least if least > 0 else np.inf
 
 
 def path_norm_multipliers(data: Dataset) -> Float[np.ndarray, "P"]:
@@ -92,9 +92,7 @@ def largest_path_norm(data: Dataset, *, step: float) -> float:
     PLANAR.check(None, data)
     size = float(row_norms(data.x).max()) or 1.0
     least = Cones(data.x / size).least_gain()
-    with np.errstate(over="ignore"):
-        bound = np.float64(1) / step / size / size / least if least > 0 else None
-    return np.inf if bound is None else float(representable("the bound", bound))
+    return 1 / step / size / size / least if least > 0 else np.inf
 
 
 def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"]:
@@ -105,11 +103,9 @@ def output_gradients(network: Network, data: Dataset) -> Float[np.ndarray, "P N"
     """
     check((*SETTING, RELU), network, data, {})
     w, a = network.weights[0], network.weights[1][0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        active = data.x @ w.T > 0
-        by_w = (active * a)[:, :, None] * data.x[:, None, :]
-        found = np.concatenate([np.maximum(data.x @ w.T, 0), by_w.reshape(len(data), -1)], axis=1)
-    return representable("a gradient", found)
+    active = data.x @ w.T > 0
+    by_w = (active * a)[:, :, None] * data.x[:, None, :]
+    return np.concatenate([np.maximum(data.x @ w.T, 0), by_w.reshape(len(data), -1)], axis=1)
 
 
 def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
@@ -124,8 +120,7 @@ def kink_distances(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
 
 
 def _check(data: Dataset) -> None:
-    if data.outputs != 1:
-        raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
+    one_target(data)
     PLANAR.check(None, data)
     INTERPOLABLE.check(None, _scaled(data)[0])
 
@@ -141,8 +136,7 @@ def _scaled(data: Dataset) -> tuple[Dataset, float, float]:
 def _flattest(data: Dataset) -> float:
     scaled, x_size, y_size = _scaled(data)
     least = flattest(Cones(scaled.x), scaled.y) if scaled.y.any() else 0.0
-    with np.errstate(over="ignore"):
-        return float(representable("the sharpness", np.float64(x_size) * y_size * least))
+    return x_size * y_size * least
 
 
 @cached_per_object

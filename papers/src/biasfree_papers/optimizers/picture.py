@@ -18,7 +18,7 @@ _LEAST = 1e-17  # zero is drawn here
 
 def draw(n: xarray.Dataset) -> Figure:
     """Distances over steps above, from both kinds of initial weights; by batch size below."""
-    above = Row([_opposite, _rank_one], share_y=True, legend="below", height=1.2)
+    above = Row([_opposite, _paths], share_y=True, legend="below", height=1.2)
     return picture(n, [above, [_batches]], height=5.4)
 
 
@@ -27,11 +27,7 @@ def _opposite(axes: Axes, n: xarray.Dataset) -> None:
     axes.set_ylabel("distance from the twin")
 
 
-def _rank_one(axes: Axes, n: xarray.Dataset) -> None:
-    _paths(axes, n, "rank one")
-
-
-def _paths(axes: Axes, n: xarray.Dataset, start: str) -> None:
+def _paths(axes: Axes, n: xarray.Dataset, start: str = "rank one") -> None:
     for way, (color, ls) in _LOOKS.items():
         path = n.distance.sel(start=start, way=way).median("seed").clip(_LEAST)
         axes.plot(n.step[1:], path[1:], color=color, ls=ls, label=way)

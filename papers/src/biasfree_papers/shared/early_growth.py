@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, representable, row_norms
+from biasfree.arrays import Bool, Float, row_norms, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.parts import on_hyperplanes
@@ -46,11 +46,10 @@ def grown(network: Network, data: Dataset) -> Growth:
     """
     y, lengths = data.targets[:, 0], row_norms(data.x)
     largest = max(np.abs(w).max() for w in network.weights) or 1.0
-    unit = np.divide(data.x, lengths[:, None], out=np.zeros_like(data.x), where=lengths[:, None] > 0)
-    reach = np.where(on_hyperplanes(network, data), 0.0, network.weights[0] / largest @ unit.T)
+    along = network.weights[0] / largest @ unit_rows(data.x).T
+    reach = np.where(on_hyperplanes(network, data), 0.0, along)
     a, side = np.abs(network.weights[1][0]) / largest, np.sign(network.weights[1][0])
-    with np.errstate(over="ignore", invalid="ignore"):
-        signed = representable("y|x|", y * lengths / len(y))
+    signed = y * lengths / len(y)
     strongest = np.abs(signed).max() or 1.0  # the unit of rate, so that squares do not overflow
     forces = np.outer(side, signed / strongest) * (reach > 0)
     active = forces > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, Int, representable, row_norms
+from biasfree.arrays import Bool, Float, Int, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, Hypothesis, check
@@ -57,17 +57,15 @@ def escape_sequence(network: Network, data: Dataset, **tolerances: float) -> Esc
 
 def _escapes(network: Network, data: Dataset) -> Escapes:
     y, phase = data.targets[:, 0], grown(network, data)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = np.where(y != 0, np.abs(y) / phase.lengths, 0.0)
-    escapes = list(_successive(phase, representable("y/|x|", ratio)))
+    ratio = np.abs(y) / phase.lengths
+    escapes = list(_successive(phase, ratio))
     fits = np.array([fitted for _, _, fitted in escapes]).reshape(-1, len(y))
-    with np.errstate(over="ignore", invalid="ignore"):
-        losses = (np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y))
+    losses = (np.sum(y**2) - np.cumsum(fits @ y**2)) / (2 * len(y))
     return Escapes(
-        times=representable("an escape time", np.array([time for time, *_ in escapes])),
+        times=np.array([time for time, *_ in escapes]),
         neurons=np.array([h for _, h, _ in escapes], dtype=int),
         shares=row_norms(np.where(fits, ratio, 0.0)) if escapes else np.zeros(0),
-        left=representable("the loss", np.maximum(losses, 0.0)),
+        left=np.maximum(losses, 0.0),
     )
 
 
@@ -116,7 +114,7 @@ def activation_drift(network: Network, data: Dataset, samples: Bool[np.ndarray, 
     if not two_layers(network, data) or len(data) > data.dimensions or not row_norms(data.x).all():
         return np.nan
     y, unit = data.targets[:, 0], data.x / row_norms(data.x)[:, None]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         norm = max(np.linalg.norm((y / row_norms(data.x))[sign * y > 0]) for sign in (1, -1))
         away = -(network.weights[0] @ unit.T)
         relevant = (np.outer(np.sign(network.weights[1][0]), np.sign(y)) > 0) & samples

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biasfree import AssumptionError
-from biasfree.arrays import Bool, Float, real, representable, row_norms
+from biasfree.arrays import Bool, Float, real, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory import activation_patterns, max_margin
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 ASSUMES_PATTERNS = (*SETTING, LABELS, ORTHOGONAL_INPUTS, KINKS)
 
 _ROUNDING = 1e-12  # of |w_h||x_i|
-_LEAST = 1e-312  # smaller numbers have fewer than twelve digits
 _INDEPENDENT = 1e-10  # the least part of a unit gradient off the span of the others
 
 
@@ -78,16 +77,13 @@ def gated_max_margin(network: Network, data: Dataset, *, patterns: Sequence[Arra
         )
     (on,) = given
     x_size, a_size = (float(np.abs(part).max()) or 1.0 for part in (data.x, network.weights[1]))
-    unit = Network((network.weights[0], network.weights[1] / a_size), leak=network.leak)
-    gradients = _margin_gradients(unit, Dataset(data.x / x_size, data.y), on)
-    multipliers = representable("|W₁|² = Σλ_i", _multipliers(gradients.reshape(len(data), -1)))
+    force = data.targets * np.where(on, 1.0, network.leak) * (network.weights[1] / a_size)
+    gradients = force[:, :, None] * (data.x / x_size)[:, None, :]  # ∂z_i/∂W₁, of rows a_h y_i φ′_hi x_i
+    multipliers = _multipliers(gradients.reshape(len(data), -1))
     w = np.tensordot(multipliers, gradients, axes=1)
     margins = np.tensordot(gradients, w, axes=2)
-    with np.errstate(over="ignore"):
-        w, scaled = w / a_size / x_size, multipliers / a_size / a_size / x_size / x_size
-    lost = (multipliers > 0) & (scaled < _LEAST)
-    multipliers = representable("|W₁|² = Σλ_i, of order 1/(a²x²),", np.where(lost, np.inf, scaled))
-    end = Network((representable("W₁", w), network.weights[1]), leak=network.leak)
+    end = Network((w / a_size / x_size, network.weights[1]), leak=network.leak)
+    multipliers = multipliers / a_size / a_size / x_size / x_size
     return GatedMaxMargin(end, margins, multipliers, (on,), _changed(end, data, on))
 
 
@@ -107,17 +103,6 @@ def final_patterns(network: Network, data: Dataset, **tolerances: float) -> tupl
     """
     check(ASSUMES_PATTERNS, network, data, tolerances)
     return (_final_pattern(network, data),)
-
-
-def _slopes(network: Network, on: Bool[np.ndarray, "P H"]) -> Float[np.ndarray, "P H"]:
-    return np.where(on, 1.0, network.leak)
-
-
-def _margin_gradients(
-    network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]
-) -> Float[np.ndarray, "P H D"]:
-    """∂z_i/∂W₁, of rows a_h y_i φ′_hi x_i."""
-    return (data.targets * _slopes(network, on) * network.weights[1])[:, :, None] * data.x[:, None, :]
 
 
 def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
@@ -143,9 +128,7 @@ def _multipliers(gradients: Float[np.ndarray, "P _"]) -> Float[np.ndarray, "P"]:
 
 def _changed(network: Network, data: Dataset, on: Bool[np.ndarray, "P H"]) -> float:
     """The fraction of activations unlike `on` by more than rounding: neurons may end on a hyperplane."""
-    first = network.weights[0]
-    (x, x_size), (rows, size) = ((v, np.where((n := row_norms(v)) > 0, n, 1.0)) for v in (data.x, first))
-    h = (x / x_size[:, None]) @ (rows / size[:, None]).T
+    h = unit_rows(data.x) @ unit_rows(network.weights[0]).T
     other = np.where(on, h, -h) < -_ROUNDING
     return float(np.mean(other & (network.leak < 1)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Float, representable, row_norms
+from biasfree.arrays import Float, row_norms
 from biasfree.data import Dataset
 from biasfree.diagnostics import largest_cosine
 from biasfree.networks import Network
@@ -23,11 +23,9 @@ def alignment_directions(data: Dataset) -> tuple[Float[np.ndarray, "D"], Float[n
     `escape_times`.
     Reference: Boursier et al. (2022); [ZSL25] names it among the neighbors.
     """
-    y = _targets(data)
+    y = one_target(data)
     ORTHOGONAL_INPUTS.check(None, data)
-    with np.errstate(over="ignore", invalid="ignore"):
-        plus, minus = (part @ data.x / len(y) for part in (np.maximum(y, 0.0), np.minimum(y, 0.0)))
-    return representable("D₊", plus), representable("D₋", minus)
+    return np.maximum(y, 0.0) @ data.x / len(y), np.minimum(y, 0.0) @ data.x / len(y)
 
 
 def interpolator_norm(data: Dataset) -> float:
@@ -83,7 +81,8 @@ def covers_all_samples(network: Network, data: Dataset) -> bool:
     return _uncovered(network, data) == 0
 
 
-def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
+def one_target(data: Dataset) -> Float[np.ndarray, "P"]:
+    """The targets of data with one output; others are refused."""
     if data.outputs != 1:
         raise ValueError(f"the data must have one output, got {data.outputs}; pass each y[:, k] separately.")
     return data.targets[:, 0]
@@ -91,9 +90,8 @@ def _targets(data: Dataset) -> Float[np.ndarray, "P"]:
 
 def _sign_norms(data: Dataset) -> Float[np.ndarray, "2"]:
     """(n₊, n₋), n±² = Σ_{±y>0} y_i²/|x_i|²."""
-    y = _targets(data)
-    with np.errstate(over="ignore"):
-        ratio = representable("y/|x|", y / row_norms(data.x))
+    y = one_target(data)
+    ratio = y / row_norms(data.x)
     return row_norms(np.array([np.where(sign * y > 0, ratio, 0.0) for sign in (1, -1)]))
 
 
@@ -106,7 +104,7 @@ def _escape_times(network: Network, data: Dataset) -> Float[np.ndarray, "2"]:
         if norms[k] > 0 and covering.any():
             log_gamma = np.logaddexp.reduce(2 * phase.log_gamma[covering]) / 2
             found[k] = (np.log(norms[k]) / 2 - log_gamma) / phase.rates[covering].max()
-    return representable("t±", found, infinite=True)
+    return found
 
 
 def _covering(network: Network, data: Dataset, sign: int) -> np.ndarray:
@@ -161,7 +159,7 @@ def _small_defect(network: Network, data: Dataset) -> float:
     if not two_layers(network, data) or not y.any() or not size.any():
         return np.nan
     norm = np.hypot(*(row_norms(w.reshape(1, -1))[0] for w in network.weights))
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(divide="ignore"):
         least = np.min((np.abs(y) * (size / size.max()))[y != 0])
         return float((norm / np.sqrt(least) * np.sqrt(size.max())) ** 2 / 2)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree import diagnostics, theory
-from biasfree.arrays import Float, increasing_times, positive, representable, row_norms
+from biasfree.arrays import Float, increasing_times, positive, row_norms
 from biasfree.data import Dataset
 from biasfree.networks import Network, Span
 from biasfree.theory import activation_patterns
@@ -92,15 +92,14 @@ def descent_margins(
     """
     check((*ASSUMES_PATTERNS, FIXED_PATTERNS), network, data, tolerances)
     counts, eta = increasing_times(steps), positive("step", step)
-    z, rate = _margins(network, data), _rates(network, data)
+    z = data.targets[:, 0] * network(data.x).reshape(-1)
+    rate = _rates(network, data)
     marks = 2.0 ** np.arange(np.log2(max(counts[-1], 1.0)))
     grid = np.union1d(counts, [0.0, *marks])
     low = _grown(z, np.multiply.outer(eta * grid, rate))
     delta = eta * rate * np.exp(-np.logaddexp(0, low[:-1]))
-    with np.errstate(over="ignore", invalid="ignore"):
-        most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
-        grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
-    representable("the upper bound for steps of this size", grown)
+    most = np.divide(np.expm1(delta), delta, out=np.ones_like(delta), where=delta > 0)
+    grown = np.cumsum(eta * np.diff(grid)[:, None] * rate * most, axis=0)
     high = _grown(z, np.concatenate([np.zeros((1, len(z))), grown]))
     asked = np.searchsorted(grid, counts)
     return low[asked], high[asked]
@@ -109,9 +108,8 @@ def descent_margins(
 def _rates(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
     """c_i = |∂z_i/∂W₁|²/P = |x_i|²Σ_h(a_hφ′_hi)²/P; 0 for a sample on which no ReLU neuron is active."""
     slopes = np.where(activation_patterns(network, data.x)[0], 1.0, network.leak)
-    with np.errstate(over="ignore"):
-        lengths = row_norms(data.x) * row_norms(slopes * network.weights[1][0])
-        return representable("a rate", lengths**2 / len(data))
+    lengths = row_norms(data.x) * row_norms(slopes * network.weights[1][0])
+    return lengths**2 / len(data)
 
 
 def _grown(start: Float[np.ndarray, "*P"], grown: Float[np.ndarray, "T *P"]) -> Float[np.ndarray, "T *P"]:
@@ -128,8 +126,3 @@ def _inverse(value: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     # z = ln ω(value), but ω underflows for very negative values, where z = value − ω(value) keeps its digits
     above, below = np.maximum(value, 0.0), np.minimum(value, 0.0)
     return np.where(value > 0, np.log(wrightomega(above)), below - wrightomega(below))
-
-
-def _margins(network: Network, data: Dataset) -> Float[np.ndarray, "P"]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return representable("a margin", data.targets[:, 0] * network(data.x).reshape(-1))

@@ -80,7 +80,8 @@ def fall(
     """
     from biasfree.dynamics import UnfinishedError, gradient_flow
 
-    first, floor = _loss(network, data), least_squares_loss(data)
+    first = float(np.mean((data.y - network(data.x)) ** 2) / 2)
+    floor = least_squares_loss(data)
     networks, ts, left, stopped = [network], [0.0], [1.0], "all levels reached"
     reached, error = 0, 0.0
     method = "smooth" if network.leak == 1 else "events"
@@ -116,7 +117,3 @@ def drift_of(networks: Sequence[Network]) -> float:
     sizes = np.array([network.norms for network in networks]) ** 2
     differences = sizes - sizes[:, :1]
     return float(np.abs(differences - differences[0]).max() / (4 * sizes.max()))
-
-
-def _loss(network: Network, data: Dataset) -> float:
-    return float(np.mean((data.y - network(data.x)) ** 2) / 2)

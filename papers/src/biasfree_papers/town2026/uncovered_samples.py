@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, representable, whole
+from biasfree.arrays import Bool, whole
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import KINKS, RELU, SETTING, check
@@ -53,8 +53,7 @@ def loss_floor(network: Network, data: Dataset, **tolerances: float) -> float:
     hypotheses = (RELU, ORTHOGONAL_INPUTS, DOMINATED, KINKS, UNCOVERED_STAYS)
     check((*SETTING, *hypotheses), network, data, tolerances)
     y = data.targets[:, 0]
-    with np.errstate(over="ignore"):
-        return float(representable("the loss", np.sum(y[_uncovered(network, data)] ** 2) / (2 * len(y))))
+    return float(np.sum(y[_uncovered(network, data)] ** 2) / (2 * len(y)))
 
 
 def interpolation_probability(n_positive: int, n_negative: int, width: int) -> float:
@@ -75,31 +74,16 @@ def interpolation_probability(n_positive: int, n_negative: int, width: int) -> f
     m = whole("width", width)
     k = np.arange(m + 1)
     share = np.array([comb(m, i) / 2**m for i in range(m + 1)])  # whole numbers until the division
-    covered = _all_covered(n_positive, k) * _all_covered(n_negative, m - k)
+    covered = (1 - 0.5**k) ** n_positive * (1 - 0.5 ** (m - k)) ** n_negative  # with 0⁰ = 1
     return min(float(share @ covered), 1.0)
 
 
 def _uncovered(network: Network, data: Dataset) -> Bool[np.ndarray, "P"]:
     """Samples on which no neuron of their sign is active."""
     y = data.targets[:, 0]
-    active = (_along(network, data) > 0) & ~on_hyperplanes(network, data)
+    active = (network.weights[0] @ data.x.T > 0) & ~on_hyperplanes(network, data)
     same_sign = np.sign(network.weights[1][0])[:, None] == np.sign(y)
     return (y != 0) & ~(active & same_sign).any(axis=0)
-
-
-def _along(network: Network, data: Dataset) -> Float[np.ndarray, "H P"]:
-    """w_h·x_i up to a positive factor, computed from vectors of size one."""
-    rows, x = (
-        v / np.where(size > 0, size, 1.0)[:, None]
-        for v in (network.weights[0], data.x)
-        for size in (np.abs(v).max(axis=1),)
-    )
-    return rows @ x.T
-
-
-def _all_covered(samples: int, neurons: np.ndarray) -> Float[np.ndarray, "_"]:
-    """(1 − 2^{−k})^n, with 0⁰ = 1."""
-    return (1 - 0.5**neurons) ** samples
 
 
 def _drift_of_uncovered(network: Network, data: Dataset) -> float:

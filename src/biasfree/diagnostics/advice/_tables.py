@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from biasfree.diagnostics._targets import Part, Shares
 from biasfree.diagnostics._weights import layer_summary
 from biasfree.diagnostics.advice._measurements import COVERED, Measurements
@@ -136,23 +134,14 @@ def _function(measured: Measurements) -> Iterator[tuple[str, Any]]:
 
 
 def _layers(network: Network) -> Table:
-    rows = [
-        (
-            one.name,
-            f"{one.shape[0]} × {one.shape[1]}",
-            one.norm,
-            _leading(one.spectrum),
-            one.stable_rank,
-            one.rank,
-        )
-        for one in layer_summary(network)
-    ]
+    rows = []
+    for one in layer_summary(network):
+        leading = ", ".join(f"{value:.3g}" for value in one.spectrum[:4])
+        leading += " …" if len(one.spectrum) > 4 else ""
+        shape = f"{one.shape[0]} × {one.shape[1]}"
+        rows.append((one.name, shape, one.norm, leading, one.stable_rank, one.rank))
     columns = ("layer", "shape", "norm", "leading singular values", "stable rank", "rank")
     return Table("Layers", columns, tuple(rows))
-
-
-def _leading(spectrum: np.ndarray) -> str:
-    return ", ".join(f"{value:.3g}" for value in spectrum[:4]) + (" …" if len(spectrum) > 4 else "")
 
 
 def _theory(measured: Measurements) -> Table:

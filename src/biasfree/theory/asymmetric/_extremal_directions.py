@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.arguments import public
-from biasfree.arrays import Bool, Float, checked_leak, generator, representable, row_norms, whole
+from biasfree.arrays import Bool, Float, checked_leak, generator, representable, row_norms, unit_rows, whole
 from biasfree.data import Dataset
 from biasfree.losses import loss_named
 from biasfree.theory.asymmetric._ascent import ascended
@@ -133,14 +133,12 @@ def _found(
     """The directions with their rates in units of `unit`, by decreasing rate; of equal ones a > 0 first."""
     found = sorted(found, key=lambda one: (-one[1], -one[0]))
     directions = np.array([r for *_, r in found]).reshape(-1, data.dimensions)
-    length = row_norms(data.x)
-    inputs = data.x / np.where(length > 0, length, 1.0)[:, None]
-    reach = directions @ inputs.T
+    reach = directions @ unit_rows(data.x).T
     return ExtremalDirections(
         directions,
         np.array([sign for sign, *_ in found]),
         unit * np.array([rate for _, rate, _ in found]),
         reach > ROUNDING,
-        (np.abs(reach) <= ROUNDING) & (length > 0),
+        (np.abs(reach) <= ROUNDING) & data.x.any(axis=1),
         complete,
     )

@@ -122,21 +122,17 @@ def gated_flow(
     changes = pattern_changes(trajectory, data, gates)
     defects["patterns"] = float(changes.max())
     if patterns is None:
-        _check_patterns(changes, ts, patterns_tolerance)
+        if changes.max() > patterns_tolerance:
+            raise AssumptionError(
+                "fixed activation patterns",
+                f"the share of gates that change, from t = {ts[np.argmax(changes > 0)]:g} on,",
+                defect=float(changes.max()),
+                tolerance=patterns_tolerance,
+                remedy="end ts earlier, simulate with bf.gradient_flow, or relax patterns_tolerance= (or "
+                "pass patterns=) for the flow of the gated network",
+            )
         defects["kinks"] = max(KINKS.check(state, data, kinks_tolerance) for state in (network, *trajectory))
     return replace(trajectory, stats=replace(stats, defects=defects))
-
-
-def _check_patterns(changes: Float[np.ndarray, "T"], ts: Float[np.ndarray, "T"], tolerance: float) -> None:
-    if changes.max() > tolerance:
-        raise AssumptionError(
-            "fixed activation patterns",
-            f"the share of gates that change, from t = {ts[np.argmax(changes > 0)]:g} on,",
-            defect=float(changes.max()),
-            tolerance=tolerance,
-            remedy="end ts earlier, simulate with bf.gradient_flow, or relax patterns_tolerance= (or pass "
-            "patterns=) for the flow of the gated network",
-        )
 
 
 @public

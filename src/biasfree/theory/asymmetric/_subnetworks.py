@@ -44,7 +44,8 @@ class Subnetworks:
         reach = np.where(on_hyperplanes(network, data), 0.0, np.maximum(along, 0))
         forces = np.abs(y / np.abs(y).max()) * (size / size.max())  # only their ratios matter
         sorting = _sorted(reach, a, y, forces)
-        g = sorting.g if sort else _unsorted(reach, a, y)
+        toward = (reach > 0) & (np.outer(a, y) > 0)
+        g = sorting.g if sort else np.where(toward, (reach + np.abs(a)[:, None]) / 2, 0.0)
         norm = np.linalg.norm(g, axis=0)
         with np.errstate(divide="ignore"):  # ln 0 = −∞: a point without neurons
             log_start = 2 * (np.log(norm) + np.log(largest))
@@ -121,13 +122,6 @@ def _over(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """part/whole, with 0/0 = 0 and x/0 = ∞."""
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.where(part > 0, np.inf, 0.0), where=whole > 0)
-
-
-def _unsorted(
-    reach: Float[np.ndarray, "H P"], a: Float[np.ndarray, "H"], y: Float[np.ndarray, "P"]
-) -> Float[np.ndarray, "H P"]:
-    """g = (w·x̂_i + |a|)/2 where sgn a = sgn y_i and w·x_i > 0."""
-    return np.where((reach > 0) & (np.outer(a, y) > 0), (reach + np.abs(a)[:, None]) / 2, 0.0)
 
 
 def _sorted(

@@ -10,7 +10,6 @@ from biasfree.data import Dataset, Population
 from biasfree.losses import Loss
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import Hypothesis
-from biasfree.theory.hypotheses._population_asymmetry import population_asymmetry
 from biasfree.theory.hypotheses._symmetry_defect import symmetry_defect, unmirrored_share
 from biasfree.theory.parts._hyperplanes import on_hyperplanes, share_on_hyperplane
 from biasfree.theory.parts._linear_loss import LEAST_SQUARE
@@ -60,10 +59,6 @@ def _hyperplane_defect(network: Network, data: Dataset | Population) -> float:
     return 0.0 if isinstance(data, Population) else share_on_hyperplane(parts.r, data)
 
 
-def _white_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
-    return np.nan if whiteness(data) < LEAST_SQUARE else white_defect(data)
-
-
 def _small_defect(network: Network, data: Dataset | Population) -> float:
     """The neglected part of the velocity, at most c²u³|Σ|, over the kept part, csu; u is the larger norm.
 
@@ -83,10 +78,6 @@ def _target_defect(network: Network, data: Dataset | Population) -> float:  # no
     return float(size / s) if s > 0 else np.inf
 
 
-def _label_defect(network: Network, data: Dataset) -> float:  # noqa: ARG001
-    return float(np.mean(~np.isin(data.targets, (-1.0, 1.0))))
-
-
 def _kinked(network: Network, data: Dataset) -> float:
     """The number of pairs of neuron and sample with w_h·x_i = 0 to rounding and a_h y_i > 0; ReLU only."""
     if (network.depth, network.sizes[0], network.sizes[-1], data.outputs) != (2, data.dimensions, 1, 1):
@@ -95,11 +86,6 @@ def _kinked(network: Network, data: Dataset) -> float:
         return 0.0
     pushed = np.outer(np.sign(network.weights[1][0]), np.sign(data.targets[:, 0])) > 0
     return float(np.count_nonzero(on_hyperplanes(network, data) & pushed))
-
-
-def _asymmetry(data: Dataset | Population) -> float:
-    """The symmetry defect of samples or of infinite data."""
-    return population_asymmetry(data) if isinstance(data, Population) else symmetry_defect(data)
 
 
 _SIMULATE = "simulate such networks with bf.gradient_flow"
@@ -131,7 +117,7 @@ SYMMETRY = Hypothesis(
     "symmetry",
     "Condition 3 (TMLR 3), symmetric data,",
     "the symmetry defect of the data",
-    lambda network, data: 0.0 if network.leak == 1 else _asymmetry(data),
+    lambda network, data: 0.0 if network.leak == 1 else symmetry_defect(data),
     "add the mirror images with bf.data.symmetrize(data), or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
@@ -179,7 +165,7 @@ WHITE = Hypothesis(
     "white",
     "white input, Σ = νI (Corollary 14 of v1)",
     "|Σ − νI|/ν",
-    _white_defect,
+    lambda _, data: np.nan if whiteness(data) < LEAST_SQUARE else white_defect(data),
     "whiten with bf.data.whiten(data), use bf.theory.reduced_flow (any Σ), or relax white_tolerance=",
     tolerance=1e-8,
 )
@@ -217,7 +203,7 @@ LABELS = Hypothesis(
     "labels",
     "labels −1 and +1 (logistic loss)",
     "the share of other targets",
-    _label_defect,
+    lambda _, data: float(np.mean(~np.isin(data.targets, (-1.0, 1.0)))),
     "relabel y, as 2*y - 1 does for 0 and 1, or use the square loss and bf.theory.least_squares",
 )
 KINKS = Hypothesis(

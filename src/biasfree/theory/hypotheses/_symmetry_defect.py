@@ -101,7 +101,8 @@ def half_space_defect(data: Dataset, r: Float[np.ndarray, "D"], moment: Moment) 
     energy = 0.0
     for x, y in _chunks(data):
         left = x if moment == "inputs" else y
-        split = split + (_sgn(x @ r, near * np.linalg.norm(x, axis=1)) * left.T) @ x
+        along = zeroed(x @ r, near * np.linalg.norm(x, axis=1))
+        split = split + (np.sign(along) * left.T) @ x
         sigma += x.T @ x
         energy += np.sum(y**2)
     if moment == "inputs":
@@ -295,11 +296,6 @@ def _span(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.eye(x.shape[1]), np.sqrt(np.maximum(variance[::-1], 0))
     kept = np.flatnonzero(variance > _FLAT * variance[-1])[::-1]
     return vectors[:, kept], np.sqrt(variance[kept])
-
-
-def _sgn(along: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """sgn(r·x), and 0 where r·x is 0 to rounding."""
-    return np.where(np.abs(along) > floor, np.sign(along), 0.0)
 
 
 def _chunks(data: Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:

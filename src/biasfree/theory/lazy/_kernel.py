@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, checked_leak, non_negative, real, row_norms
+from biasfree.arrays import Float, checked_leak, non_negative, real, row_norms, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 from biasfree.theory.hypotheses._hypothesis import check_sizes
@@ -66,7 +66,7 @@ def infinite_width_kernel(
 
 def _angles(x: Float[np.ndarray, "P D"], x2: Float[np.ndarray, "Q D"]) -> Float[np.ndarray, "P Q"]:
     """The angles between rows, accurate also near 0 and π, where cos θ loses half of the digits."""
-    units = [rows / np.where(row_norms(rows) > 0, row_norms(rows), 1.0)[:, None] for rows in (x, x2)]
-    apart = np.linalg.norm(units[0][:, None] - units[1], axis=2)
-    together = np.linalg.norm(units[0][:, None] + units[1], axis=2)
+    one, two = unit_rows(x)[:, None], unit_rows(x2)
+    apart = np.linalg.norm(one - two, axis=2)
+    together = np.linalg.norm(one + two, axis=2)
     return 2 * np.arctan2(apart, together)

@@ -29,15 +29,11 @@ def _imbalance(network: Network) -> tuple[float, float]:
     return lam, float(np.linalg.norm(difference - lam * np.eye(len(difference))))
 
 
-def _balance_defect(network: Network, data: Dataset | Population) -> float:  # noqa: ARG001
-    return _imbalance(network)[1] if network.depth == 2 else np.nan
-
-
 LAMBDA_BALANCED = Hypothesis(
     "balance",
     "λ-balanced initial weights, W₂ᵀW₂ − W₁W₁ᵀ = λI",
     "|W₂ᵀW₂ − W₁W₁ᵀ − λI|/(|W₁|² + |W₂|²)",
-    _balance_defect,
+    lambda network, _: _imbalance(network)[1] if network.depth == 2 else np.nan,
     "initialize with bf.networks.lambda_balanced (any λ, also 0), or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.arrays import Bool, Float, row_norms
+from biasfree.arrays import Bool, Float, unit_rows
 from biasfree.data import Dataset
 from biasfree.networks import Network
 
@@ -29,10 +29,4 @@ def orthogonal_pairs(
     rows: Float[np.ndarray, "H D"], inputs: Float[np.ndarray, "P D"]
 ) -> Bool[np.ndarray, "H P"]:
     """Pairs with w_h·x_i = 0 to rounding and x_i ≠ 0."""
-    return (np.abs(_units(rows) @ _units(inputs).T) <= _ROUNDING) & inputs.any(axis=1)
-
-
-def _units(rows: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N D"]:
-    """Rows divided by their lengths; zeros stay."""
-    lengths = row_norms(rows)[:, None]
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return (np.abs(unit_rows(rows) @ unit_rows(inputs).T) <= _ROUNDING) & inputs.any(axis=1)

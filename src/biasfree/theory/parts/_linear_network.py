@@ -84,7 +84,11 @@ class LinearNetwork:
             for i in range(int(saves[-1]) + 1):
                 if i in wanted:
                     kept.append(state)
-                    _check_finite(state, i, step)
+                    if not np.isfinite(state).all():
+                        raise RuntimeError(
+                            f"descent of the linear network diverged within {i} steps of {step:g}; use a "
+                            "smaller step."
+                        )
                 state = state + step * slope(state)
         return np.array(kept)
 
@@ -121,10 +125,3 @@ def negative_gradient(
     x = data.x
     y = data.targets
     return lambda w: loss.residual(x @ w.T, y).T @ x / len(y)
-
-
-def _check_finite(state: np.ndarray, steps: int, step: float) -> None:
-    if not np.isfinite(state).all():
-        raise RuntimeError(
-            f"descent of the linear network diverged within {steps} steps of {step:g}; use a smaller step."
-        )

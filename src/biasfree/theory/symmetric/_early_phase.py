@@ -64,7 +64,9 @@ def early_flow(
     direction = data.beta.reshape(-1) / strength(data)
     factors = _modes(network, direction, kappa, ts, l2)
     last = Network(factors.at(-1), leak=network.leak)
-    defects |= _check_still_small(last, data, ts[-1], tolerances)
+    remedy = f"outputs matter at t = {ts[-1]:g}: end ts earlier, or simulate with bf.gradient_flow"
+    still_small = replace(SMALL, remedy=remedy)
+    defects["small"] = still_small.check(last, data, tolerances.get("small_tolerance"))
     defects["rounding"] = _check_decided(network, last, (kappa - l2) * ts[-1])
     networks = [Network(factors.at(i), leak=network.leak) for i in range(len(ts))]
     values = np.array([mean_loss(net, data, kind) for net in networks])
@@ -264,16 +266,6 @@ def _modes(
         [grown[:, :, None] * direction, np.exp(-l2 * ts)[:, None, None] * np.eye(len(direction))], axis=1
     )
     return Factored((np.hstack([pair, rest])[None], moving), ((grown * [1, -1])[:, None], pair.T[None]))
-
-
-def _check_still_small(
-    network: Network, data: Dataset | Population, t: float, tolerances: Mapping[str, float]
-) -> dict[str, float]:
-    late = replace(
-        SMALL,
-        remedy=f"outputs matter at t = {t:g}: end ts earlier, or simulate with bf.gradient_flow",
-    )
-    return {"small": late.check(network, data, tolerances.get("small_tolerance"))}
 
 
 def _check_decided(network: Network, last: Network, exponent: float) -> float:

@@ -33,12 +33,8 @@ def _lonely_share(network: Network, data: Dataset) -> float:  # noqa: ARG001
         return np.nan
     rows = np.hstack([network.weights[0], network.weights[1].T])
     rows = rows[rows.any(axis=1)]
-    ordered, mirrored = (_sorted(part) for part in (rows, -rows))
+    ordered, mirrored = (part[np.lexsort(part.T[::-1])] for part in (rows, -rows))
     return float(np.mean((ordered != mirrored).any(axis=1))) if len(rows) else 0.0
-
-
-def _sorted(rows: np.ndarray) -> np.ndarray:
-    return rows[np.lexsort(rows.T[::-1])]
 
 
 OPPOSITE = Hypothesis(

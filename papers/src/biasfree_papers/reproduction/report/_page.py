@@ -137,18 +137,14 @@ def _first(out: Path, records: Sequence[Record]) -> Iterator[Markup]:
 def _card(out: Path, record: Record) -> Markup:
     name = record["figure"]
     small = picture(out, name, f"Picture of {name}")
+    subject = re.sub(r"\s*\([^()]*\)$", "", record["title"])  # without the reference at its end
     lines = (joined([verdict(claim), ": ", claim["sentence"]]) for claim in headlines(record))
     return tag(
         "article",
         tag("a", small, href=f"#{name}"),
-        tag("div", heading(f"{name}: {_subject(record)}", level=3), bullets(lines, class_="plain short")),
+        tag("div", heading(f"{name}: {subject}", level=3), bullets(lines, class_="plain short")),
         class_="card",
     )
-
-
-def _subject(record: Record) -> str:
-    """The title of a figure without the reference in parentheses at its end."""
-    return re.sub(r"\s*\([^()]*\)$", "", record["title"])
 
 
 def _contents(records: Sequence[Record]) -> Markup:
@@ -172,15 +168,10 @@ def _link(record: Record) -> Markup:
 
 def write_report(out: Path) -> list[dict[str, Any]]:
     """Write out/report.html and out/claims.json from the figures that are finished; returns their records."""
-    records = list(_records(out))
+    found = (finished_record(out / name) for name in REGISTRY)
+    records = [record for record in found if record is not None]
     with replacing(out / RECORD) as file:
         file.write(json.dumps(records, indent=1, ensure_ascii=False).encode())
     with replacing(out / PAGE) as file:
         file.write(whole_page(out, records).encode())
     return records
-
-
-def _records(out: Path) -> Iterator[dict[str, Any]]:
-    for name in REGISTRY:
-        if (record := finished_record(out / name)) is not None:
-            yield record

@@ -28,7 +28,9 @@ def section(out: Path, record: Record) -> Markup:
     rebuilt = badge("rebuilt") if record["rebuilt"] else ""
     title = heading(joined([f"{name}: {record['title']} ", rebuilt]), level=3, id=f"{name}-title")
     parts = [title, _picture(out, record), *_claims(record), *_differences(record)]
-    parts += [folded(f"Table: {table['title']}", rows(_as_table(table))) for table in record["tables"]]
+    for one in record["tables"]:
+        table = Table(one["title"], tuple(one["columns"]), tuple(map(tuple, one["rows"])))
+        parts.append(folded(f"Table: {table.title}", rows(table)))
     parts += [folded("Settings, runtime, versions", *_settings(REGISTRY[name], record))]
     return tag("section", *parts, id=name, aria_labelledby=f"{name}-title")
 
@@ -90,10 +92,6 @@ def _differences(record: Record) -> Iterator[Markup]:
         yield folded("What we chose, and what differs from the paper", bullets(differences))
 
 
-def _as_table(record: Record) -> Table:
-    return Table(record["title"], tuple(record["columns"]), tuple(map(tuple, record["rows"])))
-
-
 def _settings(experiment: Experiment, record: Record) -> Iterator[Markup]:
     meanings = {name: setting.meaning for name, setting in experiment.settings.described().items()}
     body = (
@@ -107,11 +105,8 @@ def _settings(experiment: Experiment, record: Record) -> Iterator[Markup]:
 
 def _marked(experiment: Experiment, name: str, value: Any) -> Markup:
     """The value of a setting; one that differs from its default is marked."""
-    written, setting = _written(value), experiment.settings.described().get(name)
+    written = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    setting = experiment.settings.described().get(name)
     if setting is not None and setting.written == written:
         return joined([written])
     return tag("b", written, " (changed)")
-
-
-def _written(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
