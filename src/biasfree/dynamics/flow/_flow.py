@@ -168,6 +168,8 @@ class Flow:
 
     def examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
+        if not len(self.workspace.z):
+            self.workspace = workspace_for(self.shape, self.rays)
         self.state.status.evaluations += 1
         self.state.status.by_class += self.rays.single < len(self.rays.orient)
         given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
