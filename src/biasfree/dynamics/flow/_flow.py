@@ -17,6 +17,7 @@ from biasfree.dynamics.flow.native._buffers import buffers_for
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
 from biasfree.dynamics.flow.native._constraints import unit_rate
+from biasfree.dynamics.flow.native._curvature import velocity_along
 from biasfree.dynamics.flow.native._events import budget_of
 from biasfree.dynamics.flow.native._field import loss
 from biasfree.dynamics.flow.native._layout import (
@@ -77,6 +78,7 @@ class Flow:
         self.rtol = policy.LOCAL_SHARE * limits.rtol
         self.floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
         self.velocity = np.zeros(len(self.state.theta))  # at the state examined last
+        self._turned: Workspace | None = None  # derivatives along a direction
 
     @property
     def t(self) -> float:
@@ -198,6 +200,15 @@ class Flow:
         """ż, |∇z|², and the part of |∇z|² that constraints leave."""
         given = (self.shape, self.rays, self.workspace, self.constraints, self.velocity)
         return unit_rate(tuple(unit), self.state.theta, self.state.signs, *given)
+
+    def velocity_along(self, direction: np.ndarray) -> np.ndarray:
+        """The derivative of the velocity along a direction, at fixed signs and without constraints: minus the
+        Hessian of the objective times the direction."""
+        if self._turned is None or self._turned.z.shape != self.workspace.z.shape:
+            self._turned = workspace_for(self.shape, self.rays)
+        found, given = np.zeros_like(direction), (self.shape, self.rays, self.workspace, self._turned)
+        velocity_along(self.state.theta, direction, self.state.signs, *given, found)
+        return found
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""

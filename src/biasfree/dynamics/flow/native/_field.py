@@ -24,7 +24,7 @@ def forward(theta, signs, shape, rays, workspace):
     wrong = hidden_inputs(theta, signs, shape, rays, workspace)
     if last > 0:
         wrong += _activate(last - 1, theta, signs, shape, rays, workspace)
-    _preactivate(last, theta, shape, rays, workspace, workspace.f)
+    preactivate(last, theta, shape, rays, workspace, workspace.f)
     return wrong
 
 
@@ -37,12 +37,12 @@ def hidden_inputs(theta, signs, shape, rays, workspace):
         if layer > 0:
             wrong += _activate(layer - 1, theta, signs, shape, rays, workspace)
         z = matrix(workspace.z, shape.units_at[layer], shape.sizes[layer + 1], len(rays.orient))
-        _preactivate(layer, theta, shape, rays, workspace, z)
+        preactivate(layer, theta, shape, rays, workspace, z)
     return wrong
 
 
 @inner
-def _preactivate(layer, theta, shape, rays, workspace, z):
+def preactivate(layer, theta, shape, rays, workspace, z):
     """The inputs z of a layer, from the activations of the layer below in `workspace`."""
     count, fan_in, width = len(rays.orient), shape.sizes[layer], shape.sizes[layer + 1]
     w = matrix(theta, shape.weights_at[layer], width, fan_in)
@@ -176,7 +176,7 @@ def loss(theta, signs, shape, rays, workspace):
         width = shape.sizes[layer + 1]
         at = shape.units_at[layer] if layer < last else 0
         a = workspace.f if layer == last else matrix(workspace.a, at, width, count)
-        _preactivate(layer, theta, shape, rays, workspace, a)
+        preactivate(layer, theta, shape, rays, workspace, a)
         for h in range(width if layer < last else 0):
             for r in range(rays.single):
                 a[h, r] = a[h, r] if a[h, r] > 0 else shape.leak * a[h, r]

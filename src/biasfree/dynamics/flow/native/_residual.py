@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from biasfree.arrays import Float
 from biasfree.dynamics.flow.native._compiled import inner
+from biasfree.dynamics.flow.native._layout import Rays
 
 
 @inner
@@ -21,6 +25,23 @@ def residual(rays, f, e, begin, end):
                 e[k, r] = total * rays.share
             else:
                 e[k, r] = rays.p[r] * (rays.t[k, r] - f[k, r])
+
+
+@inner
+def residual_along(
+    rays: Rays, f: Float[np.ndarray, "K R"], turned: Float[np.ndarray, "K R"], e: Float[np.ndarray, "K R"]
+) -> None:
+    """Write the derivative of −∂L/∂f to e, where outputs f change by `turned`."""
+    for k in range(len(f)):
+        for r in range(len(f[k])):
+            curvature = rays.p[r]
+            if rays.logistic:
+                curvature = 0.0
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    label = rays.y[k, i] * rays.c[i]
+                    small = math.exp(-abs(label * f[k, r]))
+                    curvature += rays.share * label**2 * small / (1 + small) ** 2
+            e[k, r] = -curvature * turned[k, r]
 
 
 @inner

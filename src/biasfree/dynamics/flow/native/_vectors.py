@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.dynamics.flow.native._compiled import inner, summing
 from biasfree.dynamics.flow.native._policy import BLAS_PRODUCTS, COLUMNS, ROWS
 
@@ -28,6 +29,14 @@ def copy(source, target):
     flat, out = source.reshape(source.size), target.reshape(target.size)
     for i in range(len(flat)):
         out[i] = flat[i]
+
+
+@inner
+def add(factor: float, a: Float[np.ndarray, "..."], out: Float[np.ndarray, "..."]) -> None:
+    """out += factor·a."""
+    flat, total = a.reshape(a.size), out.reshape(out.size)
+    for i in range(len(flat)):
+        total[i] += factor * flat[i]
 
 
 @summing
