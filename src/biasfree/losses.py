@@ -12,15 +12,13 @@ import numpy as np
 
 
 class Loss(Protocol):
-    """A loss ℓ(f, y) of one output, its residual e = −∂ℓ/∂f, and its curvature ∂²ℓ/∂f²."""
+    """A loss ℓ(f, y) of one output and its residual e = −∂ℓ/∂f."""
 
     name: ClassVar[str]
 
     def value(self, f: Any, y: Any, xp: Any = np) -> Any: ...
 
     def residual(self, f: Any, y: Any, xp: Any = np) -> Any: ...
-
-    def curvature(self, f: Any, y: Any) -> Any: ...
 
     def check(self, y: Any) -> None: ...
 
@@ -37,9 +35,6 @@ class Square:
     def residual(self, f, y, xp=np):  # noqa: ARG002
         return y - f
 
-    def curvature(self, f, y):  # noqa: ARG002
-        return np.ones_like(f)
-
     def check(self, y) -> None:
         """All finite targets are valid."""
 
@@ -55,9 +50,6 @@ class Logistic:
 
     def residual(self, f, y, xp=np):
         return y * xp.exp(-xp.logaddexp(0.0, y * f))
-
-    def curvature(self, f, y):
-        return np.exp(-np.logaddexp(0.0, f) - np.logaddexp(0.0, -f)) * np.square(y)
 
     def check(self, y) -> None:
         if not np.isin(y, (-1.0, 1.0)).all():

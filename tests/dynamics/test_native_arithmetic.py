@@ -8,8 +8,8 @@ from numba import njit
 
 import biasfree as bf
 from biasfree.dynamics._problem import problem_of
-from biasfree.dynamics.flow._initial import first_layer_hyperplanes, initial_state
-from biasfree.dynamics.flow.events._apply import Decisions
+from biasfree.dynamics.flow._flow import Flow, Limits
+from biasfree.dynamics.flow._initial import initial_signs
 from biasfree.dynamics.flow.native import _vectors as vectors
 from biasfree.dynamics.flow.native._layout import merged, rays_of
 from biasfree.dynamics.flow.native._signs import all_signs, some_signs
@@ -76,13 +76,12 @@ def test_signs_are_those_of_the_initial_state(mirrored, zeros):
     x = np.concatenate([x, -x]) if mirrored else x
     data, hidden = bf.Dataset(x, rng.normal(size=len(x))), rng.normal(size=(6, 3))
     network = bf.Network((hidden, rng.normal(size=(1, 6))))
-    decisions = Decisions(first_layer_hyperplanes(network, data))
     problem = problem_of(network, data, loss="square", l2=0.0, train=None)
-    found = initial_state(problem, 0, decisions)
-    rays, _ = rays_of(network, data, "square", smooth=False)
+    flow = Flow(problem, 0, Limits(1e-8, 1e-8, 1), smooth=False)
+    found, rays = initial_signs(flow), flow.rays
     signs = np.zeros(6 * len(rays.orient), np.int8)
     assert all_signs(hidden, rays, signs) == 0
-    assert np.array_equal(signs.reshape(6, -1), found.signs.T[:, rays.line] * rays.orient)
+    assert np.array_equal(signs.reshape(6, -1), found.T[:, rays.line] * rays.orient)
     normals = rays.normals[:, :zeros].T  # put one neuron on each of the first hyperplanes
     hidden[:zeros] -= np.sum(hidden[:zeros] * normals, axis=1)[:, None] * normals
     expected, some = signs.copy(), np.zeros((6, rays.normals.shape[1]), np.int8)

@@ -30,6 +30,7 @@ def main() -> None:
     uneven = bf.Dataset(mirrored.x, abs(mirrored.y))
     bf.gradient_flow(gaussian((5, 60, 1), scale=1.0, seed=0), uneven, [0.0, 0.01], method="events")
     bf.gradient_descent(gaussian((2, 3, 1), scale=0.1, seed=0), six, step=0.1, steps=10)
+    bf.sharpness(deep, six)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ from biasfree.dynamics._problem import Params, Problem
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._threads import run_in_threads
-from biasfree.dynamics.descent._sharpness import largest_curvature
 from biasfree.networks import Network
-from biasfree.threads import allowed
+from biasfree.threads import allowed, load
 from biasfree.trajectory import Stats, Trajectory
 
 #: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
@@ -147,7 +146,8 @@ def descend_all(calls: Sequence[Calls], schedule: np.ndarray, progress: Progress
 def divergence(run: Run, settings: Settings, at: int, best: Params) -> DivergenceError:
     """The error of a run whose loss is not finite at step `at`; `best` are the weights of its lowest loss."""
     network = Network(best.weights, leak=run.network.leak, biases=best.biases or None)
-    curvature = largest_curvature(settings.problem, network, run.data)
+    sharpness = load("biasfree.dynamics.descent._sharpness")  # only here does a descent need the flow
+    curvature = sharpness.largest_curvature(settings.problem, network, run.data)
     return DivergenceError(
         f"{run.name} diverged at step {at}: the loss is no longer finite; it was lowest, "
         f"{run.lowest.loss:.4g}, at step {run.lowest.step}. There the largest stable step is about "

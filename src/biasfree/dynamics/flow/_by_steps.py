@@ -22,13 +22,8 @@ from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.flow._driver import LEVEL_REACHED
-from biasfree.dynamics.flow._flow import Limits, UnfinishedError
-from biasfree.dynamics.flow._initial import (
-    branches_initially,
-    first_layer_hyperplanes,
-    initial_state,
-    on_a_kink,
-)
+from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
+from biasfree.dynamics.flow._initial import branches_initially, has_no_kinks, weights_beyond
 from biasfree.dynamics.flow._rk4 import (
     CALL_STEPS,
     SMOOTH_FALL,
@@ -40,7 +35,7 @@ from biasfree.dynamics.flow._rk4 import (
     relative_distance,
     tolerance_of,
 )
-from biasfree.dynamics.flow.events._apply import Decisions
+from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.trajectory import Stats, Trajectory
 
 #: Relative error per step of the first grid: of a smooth step, and of a step across a kink.
@@ -270,7 +265,7 @@ def flow_by_steps(
     network, data = problem.networks[i], problem.datasets[i]
     form = Form(problem.loss, problem.train)
     with float64():
-        params, branch_times = _start(problem, i)
+        params, branch_times = _start(problem, i, limits)
         given = jax.device_put(samples_of(network, data)), physics_of(network, problem.l2)
         flow = StepFlow(form, params, *given, limits, strict=strict)
         recorder, outcome = flow.follow(ts, params_of(network), recorder_of)
@@ -289,20 +284,18 @@ def flow_by_steps(
     return recorder.trajectory(stats)
 
 
-def _start(problem: Problem, i: int) -> tuple[Params, tuple[float, ...]]:
+def _start(problem: Problem, i: int, limits: Limits) -> tuple[Params, tuple[float, ...]]:
     """The initial weights, and the time 0 if the flow is not unique there. A neuron of two layers that leaves
-    a kink is moved a rounding beyond it."""
+    a kink is moved a rounding beyond it; beyond policy.DENSE_UNITS units nothing is examined."""
     network, data = problem.networks[i], problem.datasets[i]
     params = params_of(network)
-    if network.depth != 2 or network.leak == 1 or not problem.train[0] or not on_a_kink(network, data):
-        return params, (0.0,) if branches_initially(problem, i) else ()
-    if network.biases is None and not data.x.any():
+    if has_no_kinks(problem, i) or len(data) * sum(network.sizes[1:-1]) > policy.DENSE_UNITS:
         return params, ()
-    drifts = network.biases is not None and problem.l2 > 0
-    decisions = Decisions(first_layer_hyperplanes(network, data), drifts=drifts)
-    begun = initial_state(problem, i, decisions)
-    first, second = begun.hidden, params.weights[1]
+    flow = Flow(problem, i, limits, smooth=False)
+    if network.depth != 2:
+        return params, (0.0,) if branches_initially(flow) else ()
+    first, second = weights_beyond(flow), params.weights[1]
+    branch_times = tuple(flow.first.decisions.branch_times)
     if params.biases:  # the last column
-        biases = first[:, -1], params.biases[1]
-        return Params((first[:, :-1], second), biases), tuple(decisions.branch_times)
-    return Params((first, second)), tuple(decisions.branch_times)
+        return Params((first[:, :-1], second), (first[:, -1], params.biases[1])), branch_times
+    return Params((first, second)), branch_times

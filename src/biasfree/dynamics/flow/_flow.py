@@ -16,6 +16,7 @@ from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._classes import class_loss
 from biasfree.dynamics.flow.native._compiled import drop_stale
 from biasfree.dynamics.flow.native._constraints import unit_rate
+from biasfree.dynamics.flow.native._curvature import velocity_along
 from biasfree.dynamics.flow.native._events import budget_of
 from biasfree.dynamics.flow.native._field import loss
 from biasfree.dynamics.flow.native._layout import (
@@ -74,6 +75,7 @@ class Flow:
         floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
         self.tolerance = Tolerance(self.rtol, floors)
         self.velocity = np.zeros(len(self.state.theta))  # at the state examined last
+        self._turned: Workspace | None = None  # derivatives along a direction
 
     @property
     def shape(self) -> Shape:
@@ -185,6 +187,8 @@ class Flow:
 
     def examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
+        if not len(self.workspace.z):
+            self.make_workspace()
         self.state.status.evaluations += 1
         self.state.status.by_class += self.rays.single < len(self.rays.orient)
         return float(examine(theta, self.state.signs, self.field, self.velocity))
@@ -216,6 +220,15 @@ class Flow:
     def rate(self, unit: Unit) -> tuple[float, float, float]:
         """ż, |∇z|², and the part of |∇z|² that constraints leave."""
         return unit_rate(tuple(unit), self.state.theta, self.state.signs, self.field, self.velocity)
+
+    def velocity_along(self, direction: np.ndarray) -> np.ndarray:
+        """The derivative of the velocity along a direction, at fixed signs and without constraints: minus the
+        Hessian of the objective times the direction."""
+        if self._turned is None or self._turned.z.shape != self.workspace.z.shape:
+            self._turned = workspace_for(self.shape, self.rays)
+        found = np.zeros_like(direction)
+        velocity_along(self.state.theta, direction, self.state.signs, self.field, self._turned, found)
+        return found
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""

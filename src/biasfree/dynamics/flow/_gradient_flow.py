@@ -20,7 +20,7 @@ from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.flow._driver import Kinks, Smooth, follow
 from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
-from biasfree.dynamics.flow._initial import branches_initially, check_velocity
+from biasfree.dynamics.flow._initial import branches_initially, check_velocity, has_no_kinks
 from biasfree.dynamics.flow.events._deep import Deep
 from biasfree.dynamics.flow.events._event import Log, TooManyEventsError
 from biasfree.dynamics.flow.events._two_layers import TwoLayers
@@ -239,7 +239,7 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
     run = _Run(problem, i, request)
     if request.method != "auto":
         return getattr(run, request.method)()
-    if run.has_no_kinks():
+    if has_no_kinks(problem, i):
         return run.smooth()
     rtols = (DEFAULTS["events"][0], DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,)
     for rtol in rtols:
@@ -258,19 +258,16 @@ class _Run:
         self.network, self.data = problem.networks[i], problem.datasets[i]
         self.began = time.perf_counter()
 
-    def has_no_kinks(self) -> bool:
-        """Whether the field has no kinks: a linear network, fixed hidden layers, or inputs that are zero."""
-        network, hidden = self.network, self.problem.train[:-1]
-        blind = network.biases is None and not self.data.x.any()
-        return network.leak == 1 or not any(hidden) or blind
-
     def recorder(self) -> Recorder:
         return Recorder(self.network, self.problem.l2, self.request.save, self.request.levels)
 
     def smooth(self) -> Trajectory:
         limits = self.request.limits("smooth")
         flow = Flow(self.problem, self.i, limits, smooth=True)
-        kinks = Smooth(flow, branches=branches_initially(self.problem, self.i))
+        branches = not has_no_kinks(self.problem, self.i) and branches_initially(
+            Flow(self.problem, self.i, limits, smooth=False)
+        )
+        kinks = Smooth(flow, branches=branches)
         return self._followed("smooth", flow, kinks, limits)
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
@@ -278,11 +275,7 @@ class _Run:
         limits = request.limits("events")
         flow = Flow(self.problem, self.i, limits, smooth=False)
         log = Log(flow, most_events)
-        kinks: Kinks
-        if self.network.depth == 2:
-            kinks = TwoLayers(flow, log, self.problem, self.i)
-        else:
-            kinks = Deep(flow, log, branches=branches_initially(self.problem, self.i))
+        kinks: Kinks = TwoLayers(flow, log) if self.network.depth == 2 else Deep(flow, log)
         return self._followed("events", flow, kinks, limits)
 
     def steps(self) -> Trajectory:

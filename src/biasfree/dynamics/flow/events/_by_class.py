@@ -109,11 +109,13 @@ class ByClass:
         near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
         return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
 
-    def take_sides(self) -> int:
-        """Sort neurons and put units on their sides, those of classes by their cones; returns how many are on
-        their hyperplanes."""
+    def take_sides(self) -> bool:
+        """Sort neurons and put units on their sides, those of classes by their cones; returns whether any may
+        be on their hyperplanes."""
         self.sort()
-        return self._unclear if self._flow.classes.groups.active else self._sign_all()
+        if self._flow.classes.groups.active:
+            return self._unclear > 0
+        return self._flow.shape.biased or self._sign_all() > 0
 
     def dismiss(self) -> None:
         """Return to the evaluation of every unit, without arrays to work in if there are none."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from biasfree.dynamics._levels import Levels
 from biasfree.dynamics.flow._flow import Flow
+from biasfree.dynamics.flow._initial import branches_initially
 from biasfree.dynamics.flow.events import _sides as sides
 from biasfree.dynamics.flow.events._apply import Neuron
 from biasfree.dynamics.flow.events._chattering import Chattering
@@ -28,16 +29,14 @@ from biasfree.trajectory import Event
 
 
 class Deep:
-    """What becomes of the steps of three and more layers in which something happens. `branches` says that
-    the flow was not unique at t = 0."""
+    """What becomes of the steps of three and more layers in which something happens."""
 
-    def __init__(self, flow: Flow, log: Log, *, branches: bool):
+    def __init__(self, flow: Flow, log: Log):
         self._flow, self._log = flow, log
         self._merging = Merging(flow, log)
         self._passing = Passing(flow, log, self._merging)
         self._chattering = Chattering(flow, log)
-        self._began = (0.0,) if branches else ()
-        sides.first_signs(flow)
+        self._began = (0.0,) if branches_initially(flow) else ()
         if flow.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
             log.refuse_many(partial(could_matter, flow))
 

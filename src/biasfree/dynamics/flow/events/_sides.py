@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arrays import Float
 from biasfree.dynamics.flow._flow import Flow
 from biasfree.dynamics.flow.events._event import Log
 from biasfree.dynamics.flow.events._units import Unit, place_of, unit_at
@@ -60,14 +61,15 @@ def pin(flow: Flow, unit: Unit) -> None:
     """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change, so
     that no unit below is moved, unless its inputs are so small that this would be far from least."""
     state, shape = flow.state, flow.shape
-    z, act = float(flow.workspace.z[place_of(unit, flow.field)]), _inputs(flow, unit)
-    size = act @ act + shape.biased
+    place = place_of(unit, flow.field)
+    z, act = float(flow.workspace.z[place]), inputs_of(flow, unit.layer, unit.ray)
+    size, fan_in = act @ act, int(shape.sizes[unit.layer])
     square = flow.rate(unit)[2]
     if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
         return
     if size >= policy.OWN_SHARE * square:
-        row = shape.weights_at[unit.layer] + unit.neuron * len(act)
-        state.theta[row : row + len(act)] -= z / size * act
+        row = shape.weights_at[unit.layer] + unit.neuron * fan_in
+        state.theta[row : row + fan_in] -= z / size * act[:fan_in]
         if shape.biased:
             state.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
         moved = abs(z) / np.sqrt(size)
@@ -76,13 +78,15 @@ def pin(flow: Flow, unit: Unit) -> None:
     flow.count_move(moved)
 
 
-def _inputs(flow: Flow, unit: Unit) -> np.ndarray:
-    """What a unit sees of its ray."""
+def inputs_of(flow: Flow, layer: int, ray: int | slice = slice(None)) -> Float[np.ndarray, "D *r"]:
+    """What a layer sees of a ray, or of all; the last input is 1 if there are biases."""
     rays, shape = flow.rays, flow.shape
-    if not unit.layer:
-        return rays.orient[unit.ray] * rays.normals[:, rays.line[unit.ray]]
-    below = np.arange(int(shape.sizes[unit.layer])) * len(rays.orient) + unit.ray
-    return flow.workspace.a[shape.units_at[unit.layer - 1] + below]
+    if layer == 0:
+        seen = rays.orient[ray] * rays.normals[:, rays.line[ray]]
+    else:
+        below = slice(shape.units_at[layer - 1], shape.units_at[layer])
+        seen = flow.workspace.a[below].reshape(-1, len(rays.orient))[:, ray]
+    return np.concatenate([seen, np.ones_like(seen[:1])]) if shape.biased else seen
 
 
 def update_above(flow: Flow, places: np.ndarray) -> None:
@@ -134,15 +138,16 @@ def set_signs_above(flow: Flow, unit: Unit) -> bool:
         return False
     line = rays.line[unit.ray]
     some = range(rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray,)
-    changed = [_set_above(flow, unit, ray) for ray in some]
+    changed = [set_above(flow, unit, ray) for ray in some]
     return any(changed)
 
 
-def _set_above(flow: Flow, unit: Unit, ray: int) -> bool:
+def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
+    """Set the signs above a unit that becomes active on this ray; returns whether there are any."""
     shape, state, count, changed = flow.shape, flow.state, len(flow.rays.orient), []
     part = slice(shape.units_at[unit.layer], shape.units_at[unit.layer + 1])
     column = state.signs[part].reshape(-1, count)[:, ray]
-    alone = not (np.delete(column, unit.neuron) >= 0).any()
+    alone = shape.leak == 0 and not (np.delete(column, unit.neuron) >= 0).any()
     signal = np.zeros(shape.sizes[unit.layer + 1])
     signal[unit.neuron] = 1.0
     for layer in range(unit.layer + 1, len(shape.sizes) - 2):
@@ -152,7 +157,7 @@ def _set_above(flow: Flow, unit: Unit, ray: int) -> bool:
         idle = alone | ((flow.workspace.z[places] == 0) & (signal != 0))
         state.signs[places[idle]] = np.where(signal[idle] > 0, 1, -1)
         changed += [Unit(layer, int(k), ray) for k in np.flatnonzero(idle)]
-        signal = np.where(state.signs[places] > 0, signal, 0.0)
+        signal = np.where(state.signs[places] > 0, signal, shape.leak * signal)
     if any(one in changed for one in flow.units):  # they are at zero whatever their signs
         flow.constrain([one for one in flow.units if one not in changed])
     return bool(changed)

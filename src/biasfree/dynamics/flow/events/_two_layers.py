@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics._levels import Levels
-from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.flow._flow import Flow
-from biasfree.dynamics.flow._initial import initial_state
+from biasfree.dynamics.flow._initial import initial_signs
 from biasfree.dynamics.flow.events._by_class import ByClass
 from biasfree.dynamics.flow.events._event import Log, first_part, settle, size_of
 from biasfree.dynamics.flow.events._units import Unit, Watch
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._events import cross
 from biasfree.dynamics.flow.native._fading import LEAST_SIZE
-from biasfree.dynamics.flow.native._layout import ROUNDING
+from biasfree.dynamics.flow.native._layout import ROUNDING, parts_of
 from biasfree.dynamics.flow.native._loop import Code
 from biasfree.dynamics.flow.native._state import Saves
 from biasfree.trajectory import Event
@@ -23,14 +22,14 @@ from biasfree.trajectory import Event
 class TwoLayers:
     """What becomes of the steps of two layers in which something happens."""
 
-    def __init__(self, flow: Flow, log: Log, problem: Problem, i: int):
+    def __init__(self, flow: Flow, log: Log):
         self._flow, self._log = flow, log
         self._settled: dict[int, tuple[int, ...]] = {}
         flow.state = flow.state.conserving(_balances(flow))
         self._classes = ByClass(flow, log)
-        if flow.shape.biased or self._classes.take_sides():
-            self._classes.dismiss()
-            self._constrain(initial_state(problem, i, flow.first.decisions).signs)
+        if self._classes.take_sides():
+            self._classes.evaluate_densely()
+            self._constrain(initial_signs(flow))
             self._classes.sort()
         log.refuse_many(self._classes.could_matter)
 
@@ -112,7 +111,7 @@ class TwoLayers:
         least, budget = flow.examine(flow.at(fraction)), flow.budget()
         if not least < 0 or not len(flow.state.balance):
             return least
-        inner, outer = flow.first.weights(flow.state.theta), _outer(flow)
+        inner, outer = flow.first.weights(flow.state.theta), parts_of(flow.state.theta, flow.shape)[0][1]
         for unit, multiplier in zip(flow.units, flow.workspace.multipliers, strict=False):
             beyond, h = abs(multiplier) + flow.jump(unit) / 2, unit.neuron
             own = policy.OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
@@ -166,19 +165,14 @@ class TwoLayers:
         return [Watch(first.unit(h, q), int(signs[q] * orient[q]), m) for q, m in pairs]
 
 
-def _outer(flow: Flow) -> np.ndarray:
-    """The weights of the second layer, (K, H)."""
-    at, width, outputs = flow.shape.weights_at[1], flow.shape.sizes[1], flow.shape.sizes[2]
-    return flow.state.theta[at : at + width * outputs].reshape(outputs, width)
-
-
 def _balances(flow: Flow) -> np.ndarray:
     """The root of |w|² − |a|² of every neuron, with its sign; zero if it is so within rounding. Nothing is
     conserved if a layer is fixed, or if L2 acts on weights and not on biases."""
     shape = flow.shape
     if not shape.train.all() or (shape.biased and shape.l2 > 0):
         return np.zeros(0)
-    incoming, outgoing = _lengths(flow.first.weights(flow.state.theta)), _lengths(_outer(flow).T)
+    outer = parts_of(flow.state.theta, shape)[0][1]
+    incoming, outgoing = _lengths(flow.first.weights(flow.state.theta)), _lengths(outer.T)
     gap = incoming - outgoing
     gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
     return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)

@@ -25,7 +25,7 @@ def forward(theta: Vector, signs: Signs, field: Field) -> int:
     wrong = hidden_inputs(theta, signs, field)
     if last > 0:
         wrong += _activate(last - 1, theta, signs, field)
-    _preactivate(last, theta, field, field.workspace.f)
+    preactivate(last, theta, field, field.workspace.f)
     return wrong
 
 
@@ -43,12 +43,12 @@ def hidden_inputs(theta: Vector, signs: Signs, field: Field) -> int:
             field.shape.sizes[layer + 1],
             len(field.rays.orient),
         )
-        _preactivate(layer, theta, field, z)
+        preactivate(layer, theta, field, z)
     return wrong
 
 
 @inner
-def _preactivate(layer: int, theta: Vector, field: Field, z: Matrix) -> None:
+def preactivate(layer: int, theta: Vector, field: Field, z: Matrix) -> None:
     """The inputs z of a layer, from the activations of the layer below in `workspace`."""
     shape = field.shape
     rays = field.rays
@@ -190,7 +190,7 @@ def loss(theta: Vector, signs: Signs, field: Field) -> float:
         width = shape.sizes[layer + 1]
         at = shape.units_at[layer] if layer < last else 0
         a = field.workspace.f if layer == last else matrix(field.workspace.a, at, width, count)
-        _preactivate(layer, theta, field, a)
+        preactivate(layer, theta, field, a)
         for h in range(width if layer < last else 0):
             for r in range(rays.single):
                 a[h, r] = a[h, r] if a[h, r] > 0 else shape.leak * a[h, r]

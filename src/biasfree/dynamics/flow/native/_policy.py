@@ -45,8 +45,6 @@ ROWS = 4
 BLAS_PRODUCTS = 2**18
 #: Rows that a triangle absorbs at once.
 TRIANGLE_ROWS = 64
-#: Samples, or hyperplanes, whose products with all neurons are in memory at once.
-BLOCK_SAMPLES = 4096
 
 # When a flow is given up, or followed by another method.
 

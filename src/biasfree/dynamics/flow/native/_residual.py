@@ -25,6 +25,21 @@ def residual(rays: Rays, f: Matrix, e: Matrix, begin: int, end: int) -> None:
 
 
 @inner
+def residual_along(rays: Rays, f: Matrix, turned: Matrix, e: Matrix) -> None:
+    """Write the derivative of −∂L/∂f to e, where outputs f change by `turned`."""
+    for k in range(len(f)):
+        for r in range(len(f[k])):
+            curvature = rays.p[r]
+            if rays.logistic:
+                curvature = 0.0
+                for i in range(rays.start[r], rays.start[r + 1]):
+                    label = rays.y[k, i] * rays.c[i]
+                    small = math.exp(-abs(label * f[k, r]))
+                    curvature += rays.share * label**2 * small / (1 + small) ** 2
+            e[k, r] = -curvature * turned[k, r]
+
+
+@inner
 def loss_of(rays: Rays, f: Matrix) -> float:
     """The data loss."""
     total = 0.0

@@ -31,6 +31,14 @@ def copy(source: Array, target: Array) -> None:
         out[i] = flat[i]
 
 
+@inner
+def add(factor: float, a: Array, out: Array) -> None:
+    """out += factor·a."""
+    flat, total = a.reshape(a.size), out.reshape(out.size)
+    for i in range(len(flat)):
+        total[i] += factor * flat[i]
+
+
 @summing
 def norm(a: Array) -> float:
     """|a|."""
