@@ -8,6 +8,18 @@ from scipy.special import expit
 
 import biasfree as bf
 
+#: ℓ and ∂ℓ/∂f of one output, by the name of the loss.
+VALUES = {
+    "square": lambda f, y: (y - f) ** 2 / 2,
+    "logistic": lambda f, y: np.log1p(np.exp(-y * f)),
+    "huber": lambda f, y: (y - f) ** 2 / (1 + np.sqrt(1 + (y - f) ** 2)),  # √(1 + e²) − 1
+}
+SLOPES = {
+    "square": lambda f, y: f - y,
+    "logistic": lambda f, y: -y * expit(-y * f),
+    "huber": lambda f, y: (f - y) / np.sqrt(1 + (f - y) ** 2),
+}
+
 
 def forward(weights, biases, leak, x):
     """Inputs of every layer and the outputs: h_1 = W_1 x + b_1, h_l = W_l σ(h_{l−1}) + b_l."""
@@ -27,11 +39,10 @@ def layers(network) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def loss(network, data, kind="square"):
-    """⟨Σ_k (y − f)²⟩/2 or ⟨Σ_k ln(1 + e^{−yf})⟩."""
+    """⟨Σ_k ℓ(f_k, y_k)⟩."""
     f = forward(*layers(network), network.leak, data.x)[-1]
     y = data.y.reshape(f.shape)
-    each = (y - f) ** 2 / 2 if kind == "square" else np.log1p(np.exp(-y * f))
-    return float(each.sum() / len(f))
+    return float(VALUES[kind](f, y).sum() / len(f))
 
 
 def penalty(network, l2):
@@ -43,7 +54,7 @@ def gradients(weights, biases, leak, data, kind="square", l2=0.0):
     """∇ of loss + (λ/2)Σ|W_l|² by the chain rule, for weights and for biases."""
     inputs, slopes, f = forward(weights, biases, leak, data.x)
     y = data.y.reshape(f.shape)
-    delta = (f - y if kind == "square" else -y / (1 + np.exp(y * f))) / len(f)
+    delta = SLOPES[kind](f, y) / len(f)
     by_weight: list[np.ndarray] = []
     by_bias: list[np.ndarray] = []
     for i in reversed(range(len(weights))):
@@ -149,7 +160,7 @@ def kinked_flow(network, data, ts, *, kind="square", l2=0.0, rounding=1e-7, rtol
             relative = np.divide(z, size, out=np.zeros_like(z), where=size > 0)
             slopes.append(network.leak + (1 - network.leak) * expit(relative / rounding))
             h = np.maximum(z, network.leak * z)
-        delta = (z - y if kind == "square" else -y * expit(-y * z)) / len(y)
+        delta = SLOPES[kind](z, y) / len(y)
         found = []
         for i in reversed(range(len(weights))):
             found.append((-(delta.mT @ inputs[i]) - l2 * weights[i]).reshape(*state.shape[:-1], -1))

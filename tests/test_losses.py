@@ -1,4 +1,4 @@
-"""The two losses, their derivatives, and extreme arguments."""
+"""The losses, their derivatives, and extreme arguments."""
 
 from decimal import Decimal, localcontext
 
@@ -31,6 +31,27 @@ def test_logistic_agrees_with_many_digits(f, y):
     assert loss.residual(f, y) == pytest.approx(slope, rel=1e-12, abs=1e-300)
 
 
+@given(f=floats(-1e9, 1e9), y=floats(-1e3, 1e3))
+def test_huber_agrees_with_many_digits(f, y):
+    loss = losses.loss_named("huber")
+    gap = y - f
+    with localcontext(prec=60):  # of e = y − f as it is in floating point
+        root = (1 + Decimal(gap) ** 2).sqrt()
+        value, slope = float(root - 1), float(Decimal(gap) / root)
+    # some roundings of 1e-16; a gap below 1e-154 has a square that underflows
+    assert loss.value(f, y) == pytest.approx(value, rel=1e-15, abs=1e-300)
+    assert loss.residual(f, y) == pytest.approx(slope, rel=1e-15, abs=1e-300)
+
+
+@given(name=sampled_from(list(losses.LOSSES)), f=outputs, y=labels)
+def test_mirror_images_have_opposite_residuals(name, f, y):
+    """What results for any loss on symmetric data rest on; native code knows losses by their numbers."""
+    loss = losses.loss_named(name)
+    assert loss.value(-f, -y) == loss.value(f, y)
+    assert loss.residual(-f, -y) == -loss.residual(f, y)
+    assert [one.code for one in losses.LOSSES.values()] == [0, 1, 2]
+
+
 @given(name=sampled_from(list(losses.LOSSES)), f=outputs, y=labels)
 def test_the_residual_is_minus_the_slope(name, f, y):
     loss, h = losses.loss_named(name), 1e-4
@@ -41,10 +62,12 @@ def test_the_residual_is_minus_the_slope(name, f, y):
 
 def test_extremes_are_finite():
     f = np.array([1e308, -1e308, 0.0])
+    for name in ("logistic", "huber"):
+        loss = losses.loss_named(name)
+        for y in (1.0, -1.0):
+            assert np.isfinite(loss.value(f, y)).all()
+            assert np.isfinite(loss.residual(f, y)).all()
     loss = losses.loss_named("logistic")
-    for y in (1.0, -1.0):
-        assert np.isfinite(loss.value(f, y)).all()
-        assert np.isfinite(loss.residual(f, y)).all()
     assert loss.value(0.0, 1.0) == pytest.approx(np.log(2), rel=1e-15)
 
 
@@ -57,4 +80,4 @@ def test_logistic_labels_are_plus_and_minus_one():
 
 @pytest.mark.parametrize("name", ["hinge", "", None, 3, ["square"]])
 def test_unknown_losses_are_refused_with_the_known_ones(name):
-    invalid(r"unknown loss .*; choose one of square, logistic", losses.loss_named, name)
+    invalid(r"unknown loss .*; choose one of square, logistic, huber", losses.loss_named, name)

@@ -39,7 +39,7 @@ COMMON: list[tuple[dict[str, Any], str]] = [
         r"has 1 outputs but y has 2; the last layer should have shape \(2, 4\)",
     ),
     ({"loss": "logistic"}, r'loss="logistic" needs labels -1 and \+1, got'),
-    ({"loss": "hinge"}, "unknown loss 'hinge'; choose one of square, logistic"),
+    ({"loss": "hinge"}, "unknown loss 'hinge'; choose one of square, logistic, huber"),
     ({"loss": None}, "unknown loss None"),
     ({"l2": -0.1}, "l2 must not be negative, got -0.1"),
     ({"l2": np.nan}, "l2 must be finite, got nan"),

@@ -11,8 +11,15 @@ from event_runs import CUBE, LONG, SHORT, SIX, descent_distances, events_run, ha
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"leak": 0.3}, {"l2": 0.01}, {"loss": "logistic"}, {"loss": "logistic", "leak": 0.3, "l2": 0.01}],
-    ids=["plain", "leak", "l2", "logistic", "all"],
+    [
+        {},
+        {"leak": 0.3},
+        {"l2": 0.01},
+        {"loss": "logistic"},
+        {"loss": "huber"},
+        {"loss": "logistic", "leak": 0.3, "l2": 0.01},
+    ],
+    ids=["plain", "leak", "l2", "logistic", "huber", "all"],
 )
 def test_six_points_are_the_limit_of_descent(options, seed):
     options = dict(options)

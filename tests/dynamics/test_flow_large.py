@@ -43,7 +43,7 @@ def assert_losses(run, data, kind="square", *, rtol=1e-12):
     spread=sampled_from([1e-3, 0.03, 0.1]),
     leak=floats(0, 0.99),
     l2=sampled_from([0.0, 0.3]),
-    kind=sampled_from(["square", "logistic"]),
+    kind=sampled_from(["square", "logistic", "huber"]),
     strays=sampled_from([0, 3]),
     mirrored=booleans(),
     sizes=sampled_from([(3, 80, 1), (4, 80, 2)]),
@@ -159,13 +159,13 @@ def test_inputs_that_are_zero_by_structure_stay_so():
     assert oracles.distance(run, oracles.flow(network, data, ts, rtol=1e-7)) <= 3 * stated(run)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "biases"])
+@pytest.mark.parametrize("kind", ["logistic", "huber", "biases"])
 def test_what_moments_do_not_describe_is_evaluated_ray_by_ray(kind):
     network, data = deep(0)
     if kind == "biases":
         run = flow(oracles.with_biases(network), data, [0.0, 20.0], rtol=1e-3)
     else:
-        run = flow(network, bf.Dataset(data.x, np.sign(data.y)), [0.0, 20.0], loss="logistic", rtol=1e-3)
+        run = flow(network, bf.Dataset(data.x, np.sign(data.y)), [0.0, 20.0], loss=kind, rtol=1e-3)
     assert run.stats.accepted > 10
     assert run.stats.by_class == 0
 
@@ -186,7 +186,7 @@ def general(seed, *, leak=0.0, loss="square", biased=False):
 @given(
     seed=integers(0, 2**31),
     leak=sampled_from([0.0, 0.3]),
-    loss=sampled_from(["square", "logistic"]),
+    loss=sampled_from(["square", "logistic", "huber"]),
     biased=booleans(),
 )
 def test_corrected_steps_are_the_flow_through_located_kinks(seed, leak, loss, biased):

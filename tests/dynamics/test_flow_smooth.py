@@ -45,7 +45,7 @@ def test_linear_networks_follow_scipy(depth, rtol):
 @given(
     samples=sampled_from([1, 2, 7, 17, 127, 128, 129, 384]),  # products are made in blocks of 128 columns
     sizes=lists(integers(1, 17), min_size=2, max_size=4),
-    kind=sampled_from(["square", "logistic"]),
+    kind=sampled_from(["square", "logistic", "huber"]),
     seed=integers(0, 2**31),
 )
 def test_every_size_follows_scipy(samples, sizes, kind, seed):
@@ -58,11 +58,21 @@ def test_every_size_follows_scipy(samples, sizes, kind, seed):
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.1])
-def test_logistic_loss_follows_scipy(l2):
-    data = oracles.random_data(8, 3, labels=True, seed=2)
+@pytest.mark.parametrize("kind", ["logistic", "huber"])
+def test_other_losses_follow_scipy(kind, l2):
+    data = oracles.random_data(8, 3, labels=kind == "logistic", seed=2)
     network = linear((3, 4, 1), scale=0.3)
-    run = bf.gradient_flow(network, data, TS, loss="logistic", l2=l2)
-    assert oracles.distance(run, oracles.flow(network, data, TS, kind="logistic", l2=l2)) <= bound(run)
+    run = bf.gradient_flow(network, data, TS, loss=kind, l2=l2)
+    assert oracles.distance(run, oracles.flow(network, data, TS, kind=kind, l2=l2)) <= bound(run)
+
+
+def test_samples_of_one_ray_and_at_the_origin_act_one_by_one_under_other_losses():
+    """Only under the square loss do samples on one ray act as one, and those at the origin as a constant."""
+    x = np.array([[1.0, 2.0], [0.5, 1.0], [-2.0, -4.0], [0.0, 0.0]])
+    data, network = bf.Dataset(x, [3.0, -1.0, 0.5, 4.0]), linear((2, 3, 1))
+    run = bf.gradient_flow(network, data, TS, loss="huber")
+    np.testing.assert_allclose(run.loss, [oracles.loss(n, data, "huber") for n in run], rtol=1e-12)
+    assert oracles.distance(run, oracles.flow(network, data, TS, kind="huber")) <= bound(run)
 
 
 def test_only_the_last_layer_trained_has_no_kinks():

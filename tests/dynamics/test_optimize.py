@@ -59,10 +59,12 @@ def test_steps_are_those_of_pytorch(ours, theirs):
     np.testing.assert_array_equal(run.ts, [0, STEPS])
 
 
-def test_plain_sgd_on_all_samples_is_descent():
+@pytest.mark.parametrize("loss", ["square", "huber"])
+def test_plain_sgd_on_all_samples_is_descent(loss):
     network, data = problem()
-    one = bf.optimize(network, data, optax.sgd(0.1), steps=300, save_every=100, l2=0.01)
-    other = bf.gradient_descent(network, data, step=0.1, steps=300, save_every=100, l2=0.01)
+    options: Any = {"steps": 300, "save_every": 100, "l2": 0.01, "loss": loss}
+    one = bf.optimize(network, data, optax.sgd(0.1), **options)
+    other = bf.gradient_descent(network, data, step=0.1, **options)
     np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
     np.testing.assert_allclose(one.objective, other.objective, rtol=1e-12)
     np.testing.assert_array_equal(one.ts, [0, 100, 200, 300])

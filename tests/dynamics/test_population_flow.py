@@ -303,6 +303,8 @@ OTHER = bf.networks.gaussian((2, 2, 1), scale=1.0)
         (lambda: bf.gradient_flow(BIASED, POPULATION, [1.0]), r"without biases, got .*population\.sample\("),
         (lambda: bf.gradient_flow(NETWORK, POPULATION, [1.0], loss="logistic"),
          r'loss="square", got .logistic.; for other losses train on samples, population\.sample\('),
+        (lambda: bf.gradient_descent(NETWORK, POPULATION, step=0.1, steps=1, loss="huber"),
+         r'loss="square", got .huber.; for other losses train on samples, population\.sample\('),
         (lambda: bf.gradient_flow(NETWORK, POPULATION, [1.0], method="events"), "no kinks, so its method is"),
         (lambda: bf.gradient_flow(OTHER, POPULATION, [1.0]), "takes 2 inputs but the population has 3"),
         (lambda: bf.gradient_flow(NETWORK, [POPULATION], [1.0]), "one network takes one Population"),

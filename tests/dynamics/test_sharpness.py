@@ -13,6 +13,7 @@ from biasfree.dynamics.descent import _sharpness as curvature
 CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "2 layers": ((3, 4, 1), {}),
     "2 layers, logistic, l2": ((3, 4, 1), {"loss": "logistic", "l2": 0.1}),
+    "2 layers, huber": ((3, 4, 1), {"loss": "huber"}),
     "2 layers, mirrored": ((3, 4, 1), {"mirrored": True}),
     "linear, moments": ((3, 4, 2), {"leak": 1.0, "l2": 0.2}),
     "3 layers, biases, two outputs": ((3, 4, 3, 2), {"biased": True, "l2": 0.1, "leak": 0.2}),
@@ -25,7 +26,7 @@ def case(name):
     biased, mirrored = options.pop("biased", False), options.pop("mirrored", False)
     network = bf.networks.gaussian(sizes, scale=1.5, leak=options.pop("leak", 0.0), seed=1)
     network = oracles.with_biases(network) if biased else network
-    data = oracles.random_data(6, 3, outputs=sizes[-1], labels="loss" in options, seed=2)
+    data = oracles.random_data(6, 3, outputs=sizes[-1], labels=options.get("loss") == "logistic", seed=2)
     return network, bf.data.symmetrize(data) if mirrored else data, options
 
 
@@ -60,6 +61,14 @@ def differences(network, data, *, loss="square", l2=0.0, size=1e-6):
     return np.array([(gradient(here + m) - gradient(here - m)) / (2 * size) for m in moves])
 
 
+#: ℓ(f, y) by PyTorch
+TORCH: dict[str, Any] = {
+    "square": lambda f, y: (y - f) ** 2 / 2,
+    "logistic": lambda f, y: torch.nn.functional.softplus(-y * f),
+    "huber": lambda f, y: torch.sqrt(1 + (y - f) ** 2) - 1,
+}
+
+
 def torch_hessian(network, data, *, loss="square", l2=0.0):
     shapes = [w.shape for w in network.weights]
     x, y = torch.from_numpy(data.x.copy()), torch.from_numpy(data.targets.copy())
@@ -70,8 +79,7 @@ def torch_hessian(network, data, *, loss="square", l2=0.0):
         h = x
         for i, w in enumerate(weights):
             h = (torch.nn.functional.leaky_relu(h, network.leak) if i else h) @ w.T
-        each = (y - h) ** 2 / 2 if loss == "square" else torch.nn.functional.softplus(-y * h)
-        return each.sum() / len(x) + l2 / 2 * values @ values
+        return TORCH[loss](h, y).sum() / len(x) + l2 / 2 * values @ values
 
     hessian: Any = torch.autograd.functional.hessian(objective, torch.from_numpy(flat(network)))
     return hessian.numpy()
@@ -95,7 +103,7 @@ def test_sharpness_is_that_of_finite_differences(name):
 
 @pytest.mark.parametrize(
     ("loss", "way"),
-    [("square", "lanczos"), pytest.param("logistic", "dense", marks=pytest.mark.slow)],
+    [("square", "lanczos"), ("huber", "dense"), pytest.param("logistic", "dense", marks=pytest.mark.slow)],
     indirect=["way"],
 )
 def test_sharpness_is_pytorchs(loss, way):

@@ -69,8 +69,14 @@ def test_reduced_equations_are_the_raw_flow(depth, leak, scale, seed):
 
 
 @settings(max_examples=10)
-@given(depth=depths, leak=leaks, seed=seeds, kind=sampled_from(["square", "logistic"]), l2=floats(0, 0.1))
-def test_either_loss_and_l2(depth, leak, seed, kind, l2):
+@given(
+    depth=depths,
+    leak=leaks,
+    seed=seeds,
+    kind=sampled_from(["square", "logistic", "huber"]),
+    l2=floats(0, 0.1),
+)
+def test_any_loss_and_l2(depth, leak, seed, kind, l2):
     network, data = drawn(depth, leak, 0.8, seed)
     data = bf.Dataset(data.x, np.sign(data.y))
     ts = np.linspace(0, 6, 3)

@@ -11,12 +11,13 @@ import oracles
 from refusals import invalid, refused
 
 leaks, seeds, scales = floats(0, 1), integers(0, 2**31), floats(1e-4, 1)
-losses = sampled_from(["square", "logistic"])
+LOSSES = ("square", "logistic", "huber")
+losses = sampled_from(LOSSES)
 
 
 def symmetric_data(d, seed, loss):
     data = bf.data.odd_sine(n=7, d=d, seed=seed)
-    return data if loss == "square" else bf.Dataset(data.x, np.where(data.y > 0, 1.0, -1.0))
+    return bf.Dataset(data.x, np.where(data.y > 0, 1.0, -1.0)) if loss == "logistic" else data
 
 
 def random_rank_one(d, width, scale, leak, seed):
@@ -50,7 +51,7 @@ def test_descent_of_relu_is_descent_of_its_twin(leak, width, d, seed, scale, los
     l2=sampled_from([0.0, 0.05]),
 )
 def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, loss, l2):
-    """D + 1 equations give the weights that all of H(D+1) give, with either loss and with L2."""
+    """D + 1 equations give the weights that all of H(D+1) give, with any loss and with L2."""
     data = symmetric_data(d, seed, loss)
     network = random_rank_one(d, width, scale, leak, seed)
     ts = np.array([0.0, 0.5, 2.0])
@@ -60,6 +61,28 @@ def test_reduced_flow_is_the_flow_of_the_network(leak, width, d, seed, scale, lo
     # both integrators keep 1e-10 per step; over tens of steps and a growth of e^{2s} that is 1e-7
     for ours, theirs in zip(solved.weights, found, strict=True):
         assert_allclose(ours, theirs, rtol=0, atol=1e-7 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_simulated_flow_of_relu_is_that_of_its_twin(loss):
+    """W(t) = √2·W_lin(t/2) on mirror pairs, whatever the loss: two flows of `gradient_flow`."""
+    data = symmetric_data(3, 1, loss)
+    network, ts = random_rank_one(3, 6, 0.3, 0.0, 1), np.linspace(0, 20, 5)
+    relu = bf.gradient_flow(network, data, ts, loss=loss)
+    linear = bf.gradient_flow(bf.theory.linear_twin(network), data, ts / 2, loss=loss)
+    assert relu.loss[-1] < 0.8 * relu.loss[0]
+    # rtol 1e-8, of which a step may err a tenth, over hundreds of steps
+    assert oracles.distance(relu, [np.sqrt(2) * w for w in linear.weights]) < 1e-6
+
+
+def test_huber_needs_every_mirror_image():
+    """Equal moments of both half-spaces suffice for the square loss only."""
+    x = np.array([[1.0], [5.0], [6.0], [-2.0], [-3.0], [-7.0]])
+    data, network = bf.Dataset(x, np.sign(x[:, 0])), bf.networks.rank_one([1.0], width=2, scale=0.1)
+    bf.theory.reduced_flow(network, data, [1.0])
+    refused("with every mirror image", bf.theory.reduced_flow, network, data, [1.0], loss="huber")
+    applies = [row.applies for row in bf.theory.coverage(network, data) if row.result.loss == "huber"]
+    assert applies == [False] * len(applies)
 
 
 @settings(max_examples=50)

@@ -34,12 +34,12 @@ def fixed_readout_flow(
 
     W₁ = W₂ᵀvᵀ for all t, and w = c|W₂|²v obeys dw/dt̃ = g(w) = −∂L/∂w at t̃ = c²|W₂|²t/τ: D equations. The
     even part (1−α)/2·Σ W₂ₕ|W₂ₕ||v·x| of f vanishes, so that e = −∂ℓ/∂f is odd on symmetric data, and the
-    force on each neuron is W₂ₕc⟨ex⟩. For the square loss w = w* + exp(−Σt̃)(w(0) − w*); the logistic loss is
+    force on each neuron is W₂ₕc⟨ex⟩. For the square loss w = w* + exp(−Σt̃)(w(0) − w*); other losses are
     integrated by DOP853. `bf.gradient_flow(..., train=(True, False))` simulates the same flow.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
-    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
-    (signs_tolerance=1e-8); v·x ≠ 0 on the samples (hyperplane_tolerance=0, a fraction of them).
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for other losses than the square one with every mirror
+    image (mirror_tolerance=0), for the logistic one labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺|
+    = |W₂⁻| (signs_tolerance=1e-8); v·x ≠ 0 on the samples (hyperplane_tolerance=0, a fraction of them).
     Reference: derived here, by the proof of [ZSL25] Thm. 5 (TMLR 8); Sarussi et al. (2021) for the setting.
     """
     ts, rtol = increasing_times(ts), positive("rtol", rtol)

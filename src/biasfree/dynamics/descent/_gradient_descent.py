@@ -71,7 +71,8 @@ def gradient_descent(
     stops it; `stats.reached` has the time of the first step at each, in the order given, and ∞ for a level
     not reached.
 
-    `data` may be a `bf.data.Population`, infinite data: two layers of one output, square loss.
+    Losses are those of `gradient_flow`. `data` may be a `bf.data.Population`, infinite data: two layers of
+    one output, square loss.
 
     Raises:
         DivergenceError: with the step, the lowest loss, and the largest stable step there; never with

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 
 from biasfree.dynamics._stored import stored
+from biasfree.losses import HUBER, SQUARE
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -70,7 +71,8 @@ class Merged(NamedTuple):
 
 class Inputs(NamedTuple):
     """Samples as rows, and chunk by chunk as columns; what biases are multiplied by, and targets. They stand
-    for `total` samples, whose loss is above theirs by `floor`. Rows from `single` on are merged."""
+    for `total` samples, whose loss is above theirs by `floor`. `loss` is the code of the loss, a constant of
+    `biasfree.losses`. Rows from `single` on are merged."""
 
     x: Float[np.ndarray, "R D"]
     columns: Float[np.ndarray, "D*R"]
@@ -78,7 +80,7 @@ class Inputs(NamedTuple):
     y: Float[np.ndarray, "R K"]
     total: int
     floor: float
-    logistic: bool
+    loss: int
     single: int
     merged: Merged
 
@@ -228,10 +230,14 @@ def _close(back, active, leak):
 
 
 @_native()
-def _residual(f, y, logistic):
+def _residual(f, y, kind):
     """The loss of one output, and −∂loss/∂f."""
-    if not logistic:
-        return (y - f) ** 2 / 2, y - f
+    gap = y - f
+    if kind == SQUARE:
+        return gap**2 / 2, gap
+    if kind == HUBER:
+        length = math.hypot(1.0, gap)
+        return gap * (gap / (1 + length)), gap / length
     small = math.exp(-abs(y * f))
     if y * f > 0:
         return math.log1p(small), y * small / (1 + small)
@@ -266,7 +272,7 @@ def _forward(theta, layers, inputs, room, first, samples):
             f = _dot(w[k], h[p])
             if layers.biased:
                 f += inputs.ones[first + p] * theta[layers.biases_at[last] + k]
-            loss, e = _residual(f, inputs.y[first + p, k], inputs.logistic)
+            loss, e = _residual(f, inputs.y[first + p, k], inputs.loss)
             value += loss / inputs.total
             room.e[p, k] = columns[k, p] = e / inputs.total
     return value

@@ -9,6 +9,7 @@ from biasfree.data import Dataset
 from biasfree.dynamics._turns import lengths
 from biasfree.dynamics.descent._merging import Level, SampleMerging
 from biasfree.dynamics.descent._native_loop import Inputs, Merged
+from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 
 #: Activations of a chunk of samples: what is read again of them stays in a core's cache.
@@ -22,9 +23,9 @@ class SampleRows:
 
     def __init__(self, network: Network, data: Dataset, loss: str):
         self._x, self._y, self._floor = data.x, data.targets, 0.0
-        self._network, self._count, self._logistic = network, len(data), loss == "logistic"
+        self._network, self._count, self._loss = network, len(data), loss_named(loss).code
         linear = network.leak == 1 and network.biases is None
-        if linear and not self._logistic and len(data) > data.dimensions:
+        if linear and self._loss == SQUARE and len(data) > data.dimensions:
             self._x, self._y, self._floor = _rotated(data.x, data.targets)
         self.rows = min(len(self._x), max(1, CHUNK // max(network.sizes[1:])))
 
@@ -46,7 +47,7 @@ class SampleRows:
     def merging(self) -> SampleMerging | None:
         """What merges the samples; None where that would never be worth it."""
         sizes, leak, few = self._network.sizes, self._network.leak, LEAST_SAMPLES * self._network.sizes[0]
-        if self._logistic or leak == 1 or len(sizes) < 3 or self._count < few:
+        if self._loss != SQUARE or leak == 1 or len(sizes) < 3 or self._count < few:
             return None
         if self._count * max(sizes[1:]) < LEAST_ACTIVATIONS:
             return None
@@ -89,7 +90,7 @@ class SampleRows:
             y=y,
             total=self._count,
             floor=floor,
-            logistic=self._logistic,
+            loss=self._loss,
             single=len(x) - len(merged.pattern),
             merged=merged,
         )

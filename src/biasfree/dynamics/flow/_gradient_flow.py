@@ -79,6 +79,9 @@ def gradient_flow(
 ) -> Trajectory | list[Trajectory]:
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
 
+    `loss` is "square", (y − f)²/2; "logistic", ln(1 + e^{−yf}), with labels ±1; or "huber",
+    √(1 + (y − f)²) − 1. Outputs sum, samples average.
+
     Methods:
         "smooth": adaptive; for networks without kinks: linear ones, or only the last layer trained.
         "events": adaptive between kinks, at any depth; every kink that matters is located.

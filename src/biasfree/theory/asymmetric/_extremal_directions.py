@@ -58,9 +58,9 @@ def extremal_directions(
     """The directions to which neurons align while outputs are small, and their rates of growth.
 
     While outputs are small ẇ = a∇G(w), ȧ = G(w), G(r) = ⟨eσ(r·x)⟩, e the residual at zero output: y for the
-    square loss, y/2 for the logistic one. The direction of a neuron climbs G on the sphere |r| = 1 to a
-    local maximum if a > 0, and descends to a local minimum if a < 0. Extrema with ±G(r) ≤ 0 are left
-    out: neurons do not grow there.
+    square loss, y/2 for the logistic one, y/√(1 + y²) for Huber's. The direction of a neuron climbs G on the
+    sphere |r| = 1 to a local maximum if a > 0, and descends to a local minimum if a < 0. Extrema with ±G(r) ≤
+    0 are left out: neurons do not grow there.
 
     In the plane, and wherever the inputs span at most two dimensions, all extrema are returned, exact up to
     rounding. Above that each one returned is certified: the moment of its activation pattern lies inside its

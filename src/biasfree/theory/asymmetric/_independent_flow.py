@@ -102,7 +102,7 @@ def independent_flow(
     Reference: [ZSL25] TMLR Figs. 4 and 8; Boursier et al. (2022); the equations, the implicit form of
     the logistic one and the sorted initial weights are derived here.
     """
-    kind = loss_on(loss, data)
+    kind = loss_on(loss, data, solved=("square", "logistic"))
     ts = increasing_times(ts, infinite=kind.name == "square")
     defects = check(ASSUMES, network, data, tolerances)
     parts = Subnetworks.of(network, data, sort=sort)

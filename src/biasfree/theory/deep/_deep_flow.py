@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import Float, increasing_times, non_negative, positive
 from biasfree.data import Dataset
+from biasfree.losses import LOSSES
 from biasfree.networks import Network
 from biasfree.theory.deep._structure import PROPOSITION_12, STRUCTURE, DeepParts
 from biasfree.theory.hypotheses import check, result, under
@@ -30,7 +31,7 @@ _twin = result("the linear map and the linear twin of a deep network of low rank
 @result(
     "deep networks of low rank learn as linear ones, ReLU at half speed",
     lambda: ASSUMES_FLOW,
-    losses=("square", "logistic"),
+    losses=tuple(LOSSES),
 )
 def deep_flow(
     network: Network,
@@ -47,7 +48,8 @@ def deep_flow(
 
     With v = u/√2 and t̃ = t/(2τ) for ReLU networks, v = u and t̃ = t/τ for linear ones:
     d ln v/dt̃ = v^{L−2}(g·r) − λ/c,  dr/dt̃ = v^{L−2}(g − (g·r)r),  w = v^L r,  f(x) = w·x,
-    g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one; r₁ … r_{L−1} are fixed.
+    g(w) = ⟨ex⟩: β − Σw for the square loss, ⟨yx/(1 + e^{y w·x})⟩ for the logistic one, and with the e of
+    f = w·x for Huber's; r₁ … r_{L−1} are fixed.
     For ReLU this is τu̇ = u^{L−1}2^{−L/2} g·r, τ d(ur)/dt = u^{L−1}2^{−L/2} g. It needs σ′(0) = 0, because
     preactivations of inactive neurons are exactly 0. [ZSL25] assumes a linear target; given the structure, an
     odd one suffices. `method` is one of SciPy's; use "Radau" for times far beyond a long plateau, or for a Σ
@@ -55,11 +57,11 @@ def deep_flow(
     times do not resolve the transition after it.
 
     Assumes: no biases, one output, leak 0 or 1; Eq. 40, or 39 if linear (structure_tolerance=1e-8). For ReLU
-    also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), for the logistic loss
-    with every mirror image (mirror_tolerance=0) and labels ±1, and r·x ≠ 0 on the samples
-    (hyperplane_tolerance=0, a share of them).
-    Reference: [ZSL25] App. F.2 (TMLR Proposition 12); the logistic loss, L2, the odd target and the form in
-    (ln v, r) are derived here.
+    also |r_l⁺| = |r_l⁻| (signs_tolerance=1e-8), Condition 3 (symmetry_tolerance=1e-8), for other losses than
+    the square one with every mirror image (mirror_tolerance=0), for the logistic one labels ±1, and r·x ≠ 0
+    on the samples (hyperplane_tolerance=0, a share of them).
+    Reference: [ZSL25] App. F.2 (TMLR Proposition 12); other losses than the square one, L2, the odd target
+    and the form in (ln v, r) are derived here.
     """
     ts = increasing_times(ts)
     l2 = non_negative("l2", l2)

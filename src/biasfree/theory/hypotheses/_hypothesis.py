@@ -91,6 +91,11 @@ def check(
     """Check every hypothesis, with tolerances given as `{key}_tolerance`; returns the defects by key."""
     known = {f"{h.key}_tolerance": h.tolerance for h in hypotheses if h.tolerance is not None}
     for name in tolerances:
+        if name == "loss":
+            raise ValueError(
+                f"this result holds for the square loss, got loss={tolerances[name]!r}; leave loss= out, or "
+                "use bf.theory.reduced_flow or bf.gradient_flow, which take other losses."
+            )
         if name not in known:
             defaults = ", ".join(f"{name}={value:g}" for name, value in known.items())
             raise TypeError(f"got an unexpected argument {name!r}; the tolerances here are {defaults}.")

@@ -94,9 +94,11 @@ def _result(statements: Sequence[_Statement], paths: Sequence[str], loss: str) -
     first = statements[0]
     title = first.title
     assumes = tuple(first.assumes())
+    if loss != "square":
+        title = f"{title}, {loss} loss"
+        assumes = under(loss_named(loss), assumes)
     if loss == "logistic":
-        title = f"{title}, logistic loss"
-        assumes = (*under(loss_named(loss), assumes), LABELS)
+        assumes = (*assumes, LABELS)
     populations = loss == "square" and all(_takes_populations(one.function) for one in statements)
     return Result(title, tuple(paths), _reference(first.function), assumes, loss, populations, first.until)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from biasfree.arrays import Float, compressed
 from biasfree.caching import cached_per_object
 from biasfree.data import Dataset, Population
-from biasfree.losses import Loss, loss_named
+from biasfree.losses import LOSSES, Loss, loss_named
 from biasfree.theory.parts._moments import times_sigma
 
 LEAST_SQUARE = 1e-290  # below it squares of inputs underflow, and Σ loses digits
@@ -50,9 +52,16 @@ def _largest(data: Dataset) -> float:
     return float(np.abs(data.x).max())
 
 
-def loss_on(name: str, data: Dataset | Population) -> Loss:
-    """The loss of that name, refused for targets that it does not take; infinite data has the square loss."""
+def loss_on(name: str, data: Dataset | Population, *, solved: Iterable[str] = LOSSES) -> Loss:
+    """The loss of that name, refused if it is not `solved` or does not take these targets; infinite data has
+    the square loss."""
     loss = loss_named(name)
+    if name not in solved:
+        known = " or ".join(f'loss="{one}"' for one in solved)
+        raise ValueError(
+            f"this result holds for {known}, got {name!r}; choose one of these, or simulate with "
+            f'bf.gradient_flow(…, loss="{name}").'
+        )
     if loss.name != "square":
         loss.check(samples(data).y)
     return loss

@@ -1,4 +1,4 @@
-"""Two-layer linear networks in the span of their neurons, for any Σ and either loss.
+"""Two-layer linear networks in the span of their neurons, for any Σ and any loss.
 
 The columns of W₁ and the rows of W₂ stay in their initial span: W₁ = RA, W₂ = BRᵀ with R fixed, so a network
 of any width is equivalent to one of at most D + K neurons.

@@ -30,7 +30,8 @@ def aligned(network: Network, data: Dataset | Population, **tolerances: float) -
 
     Assumes: Condition 3 (symmetry_tolerance=1e-8); β ≠ 0 (target_tolerance=1e8); negligible outputs at t = 0,
     cu²|Σ|/s ≪ 1 with u the larger of |W₁| and |W₂| (small_tolerance=1e-2); a growing part that dominates at
-    the escape (growing_tolerance=0.1); r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5).
+    the escape (growing_tolerance=0.1); r₁ of both signs, ε ≤ 0.5 (both_signs_tolerance=0.5). Square or
+    logistic loss: under the Huber loss weights do not grow along β.
     Reference: [ZSL25] Thm. 13 (App. D); the balanced form is derived here.
     """
     check(ASSUMES, network, data, tolerances)

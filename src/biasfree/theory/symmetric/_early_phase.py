@@ -23,7 +23,8 @@ from biasfree.trajectory import Factored, Stats, Trajectory
 
 ASSUMES_BOUND = (*SETTING, SYMMETRY)
 _ROUNDING = 1e-8  # of the weights: half of the digits
-_SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}  # κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw
+#: κ₁, κ₂ of g(w) ≈ κ₁β − κ₂Σw. Under other losses the force at zero outputs is not along β.
+_SLOPES = {"square": (1.0, 1.0), "logistic": (0.5, 0.25)}
 
 _lemma12 = result("weights grow no faster than e^{(s + TrΣ)t}, up to a time", lambda: ASSUMES_BOUND)
 _growth = result(
@@ -58,7 +59,7 @@ def early_flow(
     """
     ts = increasing_times(ts)
     l2 = non_negative("l2", l2)
-    kind = loss_on(loss, data)
+    kind = loss_on(loss, data, solved=_SLOPES)
     defects = check(EARLY, network, data, tolerances)
     kappa = _rate(network, data, kind)
     direction = data.beta.reshape(-1) / strength(data)
@@ -100,7 +101,7 @@ def growth_rate(
     Reference: [ZSL25] Thm. 13; the logistic and L2 rates are derived here.
     """
     l2 = non_negative("l2", l2)
-    kind = loss_on(loss, data)
+    kind = loss_on(loss, data, solved=_SLOPES)
     check(ASSUMES_BOUND, network, data, tolerances)
     return _rate(network, data, kind) - l2
 
@@ -132,7 +133,7 @@ def escape_time(
     Reference: derived here from [ZSL25] Thm. 13.
     """
     l2 = non_negative("l2", l2)
-    kind = loss_on(loss, data)
+    kind = loss_on(loss, data, solved=_SLOPES)
     check(SMALL_RANDOM, network, data, tolerances)
     growing = growing_part(network, data)
     alpha = network.leak

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive, whole
 from biasfree.data import Dataset, Population
+from biasfree.losses import LOSSES
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import (
     HYPERPLANE,
@@ -30,7 +31,7 @@ from biasfree.trajectory import Stats, Trajectory
 ASSUMES = (*SETTING, SYMMETRY, ONE_DIRECTION, SIGNS, HYPERPLANE)
 
 _equivalence = result(
-    "learns as its linear twin, by flow and by descent", lambda: ASSUMES, losses=("square", "logistic")
+    "learns as its linear twin, by flow and by descent", lambda: ASSUMES, losses=tuple(LOSSES)
 )
 
 
@@ -84,11 +85,11 @@ def equivalent_flow(
 
     Accuracy: a local error of `rtol` relative to the largest weight.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
-    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
-    (signs_tolerance=1e-8), Assumption 4 (TMLR 7) without |r| = 1, which the proof does not need; v·x ≠ 0 on
-    the samples (hyperplane_tolerance=0).
-    Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c is derived here.
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for other losses than the square one with every mirror
+    image (mirror_tolerance=0), for the logistic one labels ±1; W₁ = W₂ᵀvᵀ (rank_one_tolerance=1e-8) and |W₂⁺|
+    = |W₂⁻| (signs_tolerance=1e-8), Assumption 4 (TMLR 7) without |r| = 1, which the proof does not need; v·x
+    ≠ 0 on the samples (hyperplane_tolerance=0).
+    Reference: [ZSL25] Thm. 5 (TMLR 8), Eqs. 4 and 5; λ_lin = λ/c and the Huber loss are derived here.
     """
     ts = increasing_times(ts)
     rtol = positive("rtol", rtol)

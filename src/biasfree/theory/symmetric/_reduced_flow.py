@@ -1,4 +1,4 @@
-"""The reduced flow: D + 1 equations for a rank-one network of any width, for any Σ and either loss."""
+"""The reduced flow: D + 1 equations for a rank-one network of any width, for any Σ and any loss."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from biasfree.arguments import public
 from biasfree.arrays import increasing_times, non_negative, positive
 from biasfree.data import Dataset, Population
+from biasfree.losses import LOSSES
 from biasfree.networks import Network
 from biasfree.theory.hypotheses import EQUIVALENCE, check, result, under
 from biasfree.theory.parts._integration import direction_flow
@@ -22,7 +23,7 @@ ASSUMES = EQUIVALENCE
 
 
 @public
-@result("D + 1 equations, for any Σ and L2", lambda: ASSUMES, losses=("square", "logistic"))
+@result("D + 1 equations, for any Σ and L2", lambda: ASSUMES, losses=tuple(LOSSES))
 def reduced_flow(
     network: Network,
     data: Dataset | Population,
@@ -37,16 +38,17 @@ def reduced_flow(
     """Gradient flow of a rank-one network, computed by integrating its norm and direction.
 
     d ln u/dt̃ = g·r − λ/c,  dr/dt̃ = g − (g·r)r,  t̃ = ct/τ,  w = u²r,
-    g(w) = β − Σw for the square loss and ⟨yx/(1 + e^{y w·x})⟩ for the logistic one.
+    g(w) = ⟨ex⟩: β − Σw for the square loss, ⟨yx/(1 + e^{y w·x})⟩ for the logistic one, and with the e of
+    f = w·x for Huber's.
     Weights: W₁ = (u/√c)v̂rᵀ, W₂ = (u/√c)v̂ᵀ with v̂ fixed. `method` is one of SciPy's; use
     "Radau" for a Σ of widely spread eigenvalues over long times.
 
     Accuracy: `rtol` in ln u, in r and in the loss.
 
-    Assumes: Condition 3 (symmetry_tolerance=1e-8), for the logistic loss with every mirror image
-    (mirror_tolerance=0) and labels ±1; W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺| = |W₂⁻|
-    (signs_tolerance=1e-8), Assumption 4 (TMLR 7); r·x ≠ 0 on the samples (hyperplane_tolerance=0, a share of
-    them). A linear network needs only W₁ = W₂ᵀrᵀ.
+    Assumes: Condition 3 (symmetry_tolerance=1e-8), for other losses than the square one with every mirror
+    image (mirror_tolerance=0), for the logistic one labels ±1; W₁ = W₂ᵀrᵀ (rank_one_tolerance=1e-8) and |W₂⁺|
+    = |W₂⁻| (signs_tolerance=1e-8), Assumption 4 (TMLR 7); r·x ≠ 0 on the samples (hyperplane_tolerance=0, a
+    share of them). A linear network needs only W₁ = W₂ᵀrᵀ.
     Reference: [ZSL25] Thm. 5 (TMLR 8) and Eq. 34; the form in (ln u, r) and its L2 term are derived here.
     """
     ts = increasing_times(ts)

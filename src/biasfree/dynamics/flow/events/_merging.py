@@ -33,6 +33,7 @@ from biasfree.dynamics.flow.native._layout import (
 )
 from biasfree.dynamics.flow.native._records import Field, Rays, Shape
 from biasfree.dynamics.flow.native._search import examine
+from biasfree.losses import SQUARE
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ class Merging:
         self._patterns: Patterns | None = None
         self._separated = flow.field, flow.state.signs
         many = len(flow.state.signs) >= policy.MERGED_UNITS
-        by_moments = not (flow.shape.leak == 1 or flow.shape.biased or flow.rays.logistic)
+        by_moments = not (flow.shape.leak == 1 or flow.shape.biased or flow.rays.loss != SQUARE)
         self._due: float = 0 if many and by_moments else np.inf
         self._renewed = -1
 

@@ -19,6 +19,7 @@ from biasfree.dynamics.flow.events._cones import (
 from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.flow.native._layout import joined, merged, part_of
 from biasfree.dynamics.flow.native._records import Buffers, Classes, Groups, Rays, Side
+from biasfree.losses import SQUARE
 
 
 class Around(NamedTuple):
@@ -90,7 +91,7 @@ class Sorter:
     def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Groups, float] | None:
         """Classes, after a look at all lines; of many, those around the cones are kept for the next time."""
         sides, lines = _angles(cones, self._all)
-        many = len(lines) >= policy.MANY_LINES and not self._all.rays.logistic
+        many = len(lines) >= policy.MANY_LINES and self._all.rays.loss == SQUARE
         few = len(lines) // policy.ONE_IN
         nearest = np.partition(lines, few)[few] if many else np.inf
         some = lines <= nearest
@@ -110,7 +111,8 @@ class Sorter:
         """The cheapest width of the cones; `lines` are the tangents of the angles between centers and
         hyperplanes, in increasing order, `pace` is how far classes turn in a step."""
         rays, width, classes = self._all.rays, len(cones.group), len(cones.centers)
-        count, few = rays.normals.shape[1], np.inf if rays.logistic else 2**classes * len(rays.normals)
+        count = rays.normals.shape[1]
+        few = 2**classes * len(rays.normals) if rays.loss == SQUARE else np.inf
         angles = np.sort(policy.CONE_SLACK * cones.tangent[cones.group >= 0])
         quantiles = np.interp(policy.CONE_WIDTHS * (len(angles) - 1), np.arange(len(angles)), angles)
         turns = np.maximum(quantiles, policy.LEAST_REACH)
@@ -192,7 +194,7 @@ def _groups(
     near_rays, near_at = part_of(rays, near, 0.0 if len(middle) + len(far) else rays.floor)
     codes = np.append(_codes(sides), around.codes)
     few = 2**count * len(rays.normals)
-    if len(around.codes) or (count and not len(outliers) and not rays.logistic and len(far) > 2 * few):
+    if len(around.codes) or (count and not len(outliers) and rays.loss == SQUARE and len(far) > 2 * few):
         far_rays, far_at = part_of(rays, middle, 0.0)
         pattern = np.full(len(codes), -1)
         pattern[far] = codes[far]

@@ -59,7 +59,7 @@ def view(function: Callable[..., Any]) -> Any:
 
 
 def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    compiled = stored(function, **options)
+    compiled = stored(function, **options, no_cpython_wrapper=False)
     _STORED.append(compiled)
     return compiled
 

@@ -22,6 +22,7 @@ from biasfree.dynamics.flow.native._compiled import inner, view
 from biasfree.dynamics.flow.native._policy import FEW_SLIDES
 from biasfree.dynamics.flow.native._records import Array, Matrix, Rays, Shape, Workspace
 from biasfree.dynamics.flow.native._triangles import triangles_of
+from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 
 #: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
@@ -106,9 +107,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tupl
     squares = np.add.reduceat(c**2, start[:-1])
     squares[squares < VANISHING] = 0.0
     t = np.add.reduceat(c * targets, start[:-1], axis=1) / np.where(squares > 0, squares, np.inf)
-    gaps = (
-        0.0 if loss == "logistic" else np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2
-    )
+    gaps = np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2 if loss == "square" else 0.0
     share = 1 / len(data)
     rays = Rays(
         normals=np.ascontiguousarray(normals.T),
@@ -117,7 +116,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tupl
         first=np.searchsorted(keys // 2, np.arange(len(normals) + 1)),
         p=squares * share * bool(x.any() or network.biases),
         t=np.ascontiguousarray(t),
-        logistic=loss == "logistic",
+        loss=loss_named(loss).code,
         start=start,
         c=c,
         y=targets,
@@ -141,7 +140,7 @@ def _few_samples(network: Network, data: Dataset, loss: str) -> tuple[np.ndarray
 
 def _origin(y: np.ndarray, loss: str) -> float:
     """The loss of samples whose output is zero, times their number."""
-    return np.log(2) * y.size if loss == "logistic" else float(np.sum(y**2) / 2)
+    return float(np.sum(loss_named(loss).value(np.zeros_like(y), y)))
 
 
 def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Workspace:
@@ -189,7 +188,7 @@ def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays
         first=np.append(0, np.cumsum(counts)),
         p=rays.p[which],
         t=np.ascontiguousarray(rays.t[:, which]),
-        logistic=rays.logistic,
+        loss=rays.loss,
         start=np.append(0, np.cumsum(sizes)),
         c=rays.c[samples],
         y=np.ascontiguousarray(rays.y[:, samples]),
@@ -241,7 +240,7 @@ def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndar
         first=np.arange(count + 1),
         p=np.ones(count),
         t=np.ascontiguousarray(few[:, inputs:].T),
-        logistic=False,
+        loss=SQUARE,
         start=np.arange(count + 1),
         c=np.ones(count),
         y=np.ascontiguousarray(few[:, inputs:].T),

@@ -44,8 +44,9 @@ class Rays(NamedTuple):
     are first_q … first_{q+1} − 1. The samples of ray r, of lengths c and targets y, are start_r … start_{r+1}
     − 1.
 
-    With the square loss a ray acts as one sample of weight p and target t. `floor` is the loss that no
-    network can remove: of samples at the origin and of different targets on one ray.
+    `loss` is the code of the loss, a constant of `biasfree.losses`. With the square loss a ray acts as one
+    sample of weight p and target t. `floor` is the loss that no network can remove: of samples at the origin
+    and of different targets on one ray.
 
     Rays from `single` on are merged: each stands for a part of all rays of an activation pattern, and units
     have the signs of the pattern on it, on whichever side of their hyperplanes they are.
@@ -57,7 +58,7 @@ class Rays(NamedTuple):
     first: Int[np.ndarray, "Q+1"]
     p: Float[np.ndarray, "R"]
     t: Float[np.ndarray, "K R"]
-    logistic: bool
+    loss: int
     start: Int[np.ndarray, "R+1"]
     c: Float[np.ndarray, "P"]
     y: Float[np.ndarray, "K P"]
