@@ -17,7 +17,7 @@ from benchmarks import peers
 from benchmarks.measure import best, in_fresh_process, path_error, timed
 from benchmarks.problems import fig3
 from benchmarks.rows import Goal, Row
-from biasfree.dynamics.flow.native._layout import rays_of
+from biasfree.dynamics.network._layout import rays_of
 
 METHODS = ("descent", "flow")
 GOALS = {f"aligned phase, P 2·10³ to 2·10⁵, {method}": Goal("≤", 3) for method in METHODS}

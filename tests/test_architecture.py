@@ -72,6 +72,24 @@ def test_imports_point_down():
                 assert STAGES[parts[1]] < STAGES[own], f"{path} must not import {module}"
 
 
+#: The rooms of the simulator: each imports those before it, and files outside rooms import none of them.
+ROOMS = ["network", "evaluate", "kinks", "steps", "events", "population", "flow", "descent"]
+
+
+def test_rooms_of_the_simulator_import_one_way():
+    home = ROOT / "dynamics"
+    assert sorted(path.name for path in home.iterdir() if (path / "__init__.py").exists()) == sorted(ROOMS)
+    for path in sorted(home.rglob("*.py")):
+        own = path.relative_to(home).parts[0]
+        if own in ("__init__.py", "__main__.py"):
+            continue
+        before = ROOMS[: ROOMS.index(own)] if own in ROOMS else []
+        for module in dotted(path):
+            package, *rooms = module.removeprefix("biasfree.").split(".")
+            if package == "dynamics" and rooms and rooms[0] in ROOMS and rooms[0] != own:
+                assert rooms[0] in before, f"{path} must not import {module}"
+
+
 def test_only_dynamics_compiles():
     engines = {"jax", "jaxlib", "numba", "diffrax", "equinox", "optimistix"}
     for path in MODULES:

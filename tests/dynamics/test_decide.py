@@ -8,9 +8,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.optimize import lsq_linear
 
-from biasfree.dynamics.flow.events._decide import Contact, _outcomes, departures, resolve
-from biasfree.dynamics.flow.events._hyperplanes import hyperplanes_of
-from biasfree.dynamics.flow.native._events import CROSS, UNCLEAR, at_hyperplane
+from biasfree.dynamics.kinks._crossings import CROSS, UNCLEAR, at_hyperplane
+from biasfree.dynamics.kinks._decide import Contact, _outcomes, departures, resolve
+from biasfree.dynamics.network._hyperplanes import hyperplanes_of
 
 many = settings(deadline=None, max_examples=150)
 

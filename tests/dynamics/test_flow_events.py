@@ -127,7 +127,7 @@ def test_auto_changes_to_steps_when_there_are_too_many_events(most, monkeypatch)
     """Too many in all, or at one time."""
     network = small()
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "events"
-    monkeypatch.setattr(f"biasfree.dynamics.flow.native._policy.{most}", 0)
+    monkeypatch.setattr(f"biasfree.dynamics._policy.{most}", 0)
     assert bf.gradient_flow(network, CUBE, SHORT[:5]).stats.method == "steps"
 
 

@@ -229,7 +229,7 @@ def test_save_stores_a_measurement():
 def test_a_flow_that_errs_by_more_than_rtol_per_step_warns_or_raises(monkeypatch):
     """It never should, so that the sum of the errors is replaced."""
     steps = bf.gradient_flow(linear(), DATA, TS).stats.accepted
-    monkeypatch.setattr("biasfree.dynamics.flow._flow.Flow.error", 1.1e-8 * steps)
+    monkeypatch.setattr("biasfree.dynamics.steps._flow.Flow.error", 1.1e-8 * steps)
     missed = (
         f"the error of the flow is about .*, more than rtol = 1e-08 for each of {steps} steps; use method="
     )

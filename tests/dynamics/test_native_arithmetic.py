@@ -8,11 +8,11 @@ from numba import njit
 
 import biasfree as bf
 from biasfree.dynamics._problem import problem_of
-from biasfree.dynamics.flow._flow import Flow, Limits
-from biasfree.dynamics.flow._initial import initial_signs
-from biasfree.dynamics.flow.native import _vectors as vectors
-from biasfree.dynamics.flow.native._layout import merged, rays_of
-from biasfree.dynamics.flow.native._signs import all_signs, some_signs
+from biasfree.dynamics.evaluate._signs import all_signs, some_signs
+from biasfree.dynamics.events._initial import initial_signs
+from biasfree.dynamics.network import _vectors as vectors
+from biasfree.dynamics.network._layout import merged, rays_of
+from biasfree.dynamics.steps._flow import Flow, Limits
 
 EPS = np.finfo(float).eps
 AROUND_A_BLOCK = [1, 2, 7, vectors.COLUMNS - 1, vectors.COLUMNS, vectors.COLUMNS + 1, 3 * vectors.COLUMNS]

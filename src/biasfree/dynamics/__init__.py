@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from biasfree.dynamics.descent._long_descent import long_descent
     from biasfree.dynamics.descent._optimize import optimize
     from biasfree.dynamics.descent._sharpness import sharpness
-    from biasfree.dynamics.flow._flow import UnfinishedError
     from biasfree.dynamics.flow._gradient_flow import gradient_flow
+    from biasfree.dynamics.steps._flow import UnfinishedError
 
 _HOMES = {
     "DivergenceError": "descent._calls",
-    "UnfinishedError": "flow._flow",
+    "UnfinishedError": "steps._flow",
     "gradient_descent": "descent._gradient_descent",
     "gradient_flow": "flow._gradient_flow",
     "long_descent": "descent._long_descent",
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
 
 def flow_cache() -> str | None:
     """The folder that keeps compiled flows, or None where no folder does."""
-    from biasfree.dynamics.flow._flow import run
+    from biasfree.dynamics.steps._flow import run
 
     return run.stats.cache_path
 

@@ -15,7 +15,7 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun
-from biasfree.dynamics.population._descent import population_descent
+from biasfree.dynamics.descent._population_descent import population_descent
 from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory

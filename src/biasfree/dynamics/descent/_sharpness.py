@@ -11,7 +11,7 @@ import numpy as np
 from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
-from biasfree.dynamics.flow._flow import Flow, Limits
+from biasfree.dynamics.steps._flow import Flow, Limits
 from biasfree.networks import Network
 from biasfree.threads import load
 

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._objective import Chunks, Form, Physics, physics_of, samples_of
 from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.flow._driver import LEVEL_REACHED
-from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
-from biasfree.dynamics.flow._initial import branches_initially, has_no_kinks, weights_beyond
+from biasfree.dynamics.events._initial import branches_initially, has_no_kinks, weights_beyond
 from biasfree.dynamics.flow._rk4 import (
     CALL_STEPS,
     SMOOTH_FALL,
@@ -35,7 +34,8 @@ from biasfree.dynamics.flow._rk4 import (
     relative_distance,
     tolerance_of,
 )
-from biasfree.dynamics.flow.native import _policy as policy
+from biasfree.dynamics.steps._driver import LEVEL_REACHED
+from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.trajectory import Stats, Trajectory
 
 #: Relative error per step of the first grid: of a smooth step, and of a step across a kink.

@@ -13,19 +13,19 @@ import numpy as np
 
 from biasfree.arrays import increasing_times, positive, whole
 from biasfree.data import Dataset, Population
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, has_populations, problem_of, times_of
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics._threads import run_in_threads
-from biasfree.dynamics.flow._driver import Kinks, Smooth, follow
-from biasfree.dynamics.flow._flow import Flow, Limits, UnfinishedError
-from biasfree.dynamics.flow._initial import branches_initially, check_velocity, has_no_kinks
-from biasfree.dynamics.flow.events._deep import Deep
-from biasfree.dynamics.flow.events._event import Log, TooManyEventsError
-from biasfree.dynamics.flow.events._two_layers import TwoLayers
-from biasfree.dynamics.flow.native import _policy as policy
+from biasfree.dynamics.events._deep import Deep
+from biasfree.dynamics.events._event import Log, TooManyEventsError
+from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
+from biasfree.dynamics.events._two_layers import TwoLayers
 from biasfree.dynamics.population._problem import PopulationProblem, population_problem
+from biasfree.dynamics.steps._driver import Kinks, Smooth, follow
+from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory

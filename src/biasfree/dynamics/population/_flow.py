@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.flow._flow import Limits, UnfinishedError
-from biasfree.dynamics.flow.native import _policy as policy
 from biasfree.dynamics.population._field import PopulationField, Slope
 from biasfree.dynamics.population._problem import PopulationProblem
 from biasfree.dynamics.population._rest import departures, shrinking
 from biasfree.dynamics.population._step import Step
+from biasfree.dynamics.steps._flow import Limits, UnfinishedError
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 

@@ -1,0 +1,1 @@
+"""Cheaper evaluations of the same velocity: classes of aligned neurons, merged samples."""

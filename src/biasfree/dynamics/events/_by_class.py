@@ -1,0 +1,161 @@
+"""Two layers evaluated by activation class: when neurons are sorted, and which signs their units have.
+
+Small flows, and those in which a neuron slides or rests, are evaluated densely, unit by unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics.evaluate._classes import class_velocity
+from biasfree.dynamics.evaluate._signs import all_signs, give_signs, some_signs
+from biasfree.dynamics.evaluate._sorting import Sorter, classes_of, no_groups
+from biasfree.dynamics.events._event import Log, TooManyEventsError, could_matter, first_length
+from biasfree.dynamics.network._records import Classes, Groups
+from biasfree.dynamics.steps._flow import Flow
+
+
+class ByClass:
+    """Sorts the neurons of a flow of two layers into classes of aligned ones, which act as one."""
+
+    def __init__(self, flow: Flow, log: Log):
+        self._flow, self._log = flow, log
+        self._width, self._outputs = int(flow.shape.sizes[1]), int(flow.shape.sizes[2])
+        self._patience = self._due = policy.SORT_AFTER
+        self._share = np.inf
+        self._renewed = -1
+        self._renewals = 0
+        self._unclear = 0
+        self._sorter = Sorter(flow.rays, self._outputs)
+        flow.state.status.still = self._outputs == 1
+
+    def prepare(self) -> int:
+        """Sort neurons if that is due; returns the number of steps until it is due again."""
+        if self._flow.tried >= self._due:
+            self.sort()
+        return max(1, self._due - self._flow.tried)
+
+    def sort(self) -> None:
+        """Sort neurons into classes if that makes evaluations cheaper."""
+        flow = self._flow
+        self._patience = min(2 * self._patience, policy.SORT_AFTER_AT_MOST)
+        many = len(flow.state.signs) >= policy.CLASS_UNITS
+        if many and flow.shape.leak < 1 and not flow.shape.biased and not flow.constraints.size:
+            found = self._found(policy.CLASS_WORTH * min(self._share, 1.0))
+            if found or not flow.classes.groups.active:
+                self._patience = policy.SORT_AFTER
+                self._regroup(*(found or (self._nobody(active=True), 1.0)))
+        elif not len(flow.workspace.z):
+            flow.make_workspace()
+        self._due = flow.tried + self._patience
+
+    def _found(self, worth: float, *, turning: bool = True) -> tuple[Groups, float] | None:
+        """Classes that last for the next steps; after a step that they did not survive, as it would go on."""
+        state, first = self._flow.state, self._flow.first
+        later = state.arrival if state.status.spread else state.theta + state.status.length * state.stages[0]
+        return self._sorter.sort(first.weights(state.theta), first.weights(later), worth, turning=turning)
+
+    def renew(self) -> None:
+        """Sort neurons anew after a step in which one left its cone, or a class was at a kink that matters.
+        If that happens again, classes do not turn as one; after that there are none in this step."""
+        flow = self._flow
+        self._renewals = self._renewals + 1 if flow.accepted == self._renewed else 0
+        turning = self._renewals == 0 and not flow.classes.groups.stay[0]
+        found = self._found(policy.CLASS_WORTH, turning=turning) if self._renewals < 2 else None
+        self._renewed, self._patience = flow.accepted, policy.SORT_AFTER
+        self._regroup(*(found or (self._nobody(active=True), 1.0)))
+        self._due = flow.tried + self._patience
+
+    def _nobody(self, *, active: bool) -> Groups:
+        return no_groups(self._flow.rays, self._width, active=active)
+
+    def _regroup(self, groups: Groups, share: float) -> None:
+        """Change to these classes. Single units are put on their sides; where weights do not tell which, the
+        signs of all units are brought up to date before."""
+        flow = self._flow
+        before, self._share = flow.classes, share
+        flow.classes = classes_of(groups, self._width if groups.active else 0, self._outputs)
+        flow.changed()
+        self._put_on_sides()
+        if before.groups.active and (self._unclear or not groups.active):
+            self._keep_signs(before)
+            self._put_on_sides()
+
+    def _put_on_sides(self) -> None:
+        """Set the signs of units that are evaluated one by one; count those that are on their hyperplanes."""
+        flow = self._flow
+        hidden, single = flow.first.weights(flow.state.theta), self._single_units(flow.classes)
+        self._unclear = sum(some_signs(hidden, *units) for units in single)
+
+    def _keep_signs(self, classes: Classes) -> None:
+        """Bring the signs of all units up to date with those of these classes and single units."""
+        if classes.groups.classes:
+            self._sign_all()
+        for units in self._single_units(classes):
+            give_signs(*units)
+
+    def _sign_all(self) -> int:
+        """Put all units on their sides; returns how many are on their hyperplanes."""
+        flow = self._flow
+        return all_signs(flow.first.weights(flow.state.theta), flow.rays, flow.state.signs)
+
+    def _single_units(self, classes: Classes) -> list[tuple[Any, ...]]:
+        """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
+        groups, buffers = classes
+        signs = self._flow.state.signs.reshape(self._width, -1)
+        near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
+        return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
+
+    def take_sides(self) -> bool:
+        """Sort neurons and put units on their sides, those of classes by their cones; returns whether any may
+        be on their hyperplanes."""
+        self.sort()
+        if self._flow.classes.groups.active:
+            return self._unclear > 0
+        return self._flow.shape.biased or self._sign_all() > 0
+
+    def dismiss(self) -> None:
+        """Return to the evaluation of every unit, without arrays to work in if there are none."""
+        self._regroup(self._nobody(active=False), np.inf)
+
+    def evaluate_densely(self) -> None:
+        """Return to the evaluation of every unit, which constraints need."""
+        flow = self._flow
+        if not flow.classes.groups.active:
+            return
+        self.dismiss()
+        if not len(flow.workspace.z):
+            self._refuse_large()
+            flow.make_workspace()
+        self._due = flow.tried + self._patience
+
+    def could_matter(self) -> bool:
+        """Whether the kinks of all units could cost more than the budget within a first step."""
+        flow = self._flow
+        groups, buffers = flow.classes
+        if not groups.active:
+            return could_matter(flow)
+        class_velocity(flow.state.theta, flow.shape, flow.classes, flow.velocity)
+        outer = flow.state.theta[flow.shape.weights_at[1] :].reshape(self._outputs, -1)
+        near, far, everyone = buffers.near.push, buffers.far.push, slice(None)
+        middle = far[:, : groups.middle]
+        pushes: list[tuple[Any, np.ndarray]] = [
+            (everyone, near),
+            (everyone, middle),
+            (groups.outliers, far),
+        ]
+        jumps = sum(
+            2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(push).sum(axis=1) for some, push in pushes
+        )
+        return bool(first_length(flow) * jumps > flow.budget())
+
+    def _refuse_large(self) -> None:
+        units = len(self._flow.state.signs)
+        if self._log.most_events is not None and units > policy.DENSE_UNITS:
+            raise TooManyEventsError(
+                f"{units} hidden neurons on samples are too many to follow their kinks one by one. "
+                'Use method="steps".'
+            )

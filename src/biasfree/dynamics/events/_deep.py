@@ -1,0 +1,222 @@
+"""Events of three and more layers: units are decided one after the other.
+
+A unit crosses if the velocity beyond its hyperplane points onward, and slides if the velocities of both sides
+point to the hyperplane. A unit whose multiplier leaves its range is released to the side at that end of the
+range.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.events import _sides as sides
+from biasfree.dynamics.events._chattering import Chattering
+from biasfree.dynamics.events._event import Log, could_matter, first_part, settle, size_of
+from biasfree.dynamics.events._initial import branches_initially
+from biasfree.dynamics.events._merging import Merging
+from biasfree.dynamics.events._passing import Passage, Passing
+from biasfree.dynamics.kinks._apply import Neuron
+from biasfree.dynamics.kinks._crossings import CROSS, at_hyperplane
+from biasfree.dynamics.kinks._units import Unit, place_of, set_sign, unit_at
+from biasfree.dynamics.network._state import Saves
+from biasfree.dynamics.steps._flow import Flow
+from biasfree.dynamics.steps._loop import Code
+from biasfree.trajectory import Event
+
+
+class Deep:
+    """What becomes of the steps of three and more layers in which something happens."""
+
+    def __init__(self, flow: Flow, log: Log):
+        self._flow, self._log = flow, log
+        self._merging = Merging(flow, log)
+        self._passing = Passing(flow, log, self._merging)
+        self._chattering = Chattering(flow, log)
+        self._began = (0.0,) if branches_initially(flow) else ()
+        if flow.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
+            log.refuse_many(partial(could_matter, flow))
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind, and of crossings stepped over."""
+        return self._log.events(len(self.branch_times))
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._log.located)
+
+    @property
+    def branch_times(self) -> tuple[float, ...]:
+        """The times at which the flow is not unique: σ′(0) = α decided at t = 0, later the multiplier of a
+        unit whose hyperplane began to repel."""
+        return tuple(sorted({*self._began, *self._log.branches, *self._flow.first.decisions.branch_times}))
+
+    def prepare(self) -> float:
+        """Merge rays if that is due; returns the number of steps until it is due again."""
+        return self._merging.prepare()
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
+        """Take the step under way: with other rays if those merged do not survive it, with a correction if
+        many units pass in it, or else up to its first event, which is decided."""
+        flow = self._flow
+        if not self._merging.hold():
+            self._merging.renew()
+            return
+        outcome = self._passing.attempt(saves)
+        if outcome == Passage.TRY_AGAIN:
+            return
+        if outcome == Passage.LEFT:
+            self._take_part(saves, levels)
+        elif outcome == Passage.CUT:
+            self._settle()
+        if not flow.state.status.fresh:
+            sides.begin_again(flow, self._log)
+
+    def _take_part(self, saves: Saves, levels: Levels) -> None:
+        flow = self._flow
+        fraction, cost = first_part(flow, lambda part: flow.examine(flow.at(part)))
+        fraction = flow.reach_levels(levels, fraction)
+        flow.take(saves, fraction, cost)
+        if levels.done:
+            return
+        if fraction == 1.0:
+            sides.step_over(flow, self._log)
+        else:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Decide, ray by ray, everything that is wrong or can no longer be constrained."""
+        self._merging.separate()
+        settle(self._flow, self._log, self._decide)
+
+    def _decide(self, wrong: np.ndarray, loose: bool) -> bool:
+        if self._chattering.settle():
+            return True
+        if loose:
+            self._let_go()
+            return True
+        found = self._first(wrong)
+        if found is not None:
+            self._chattering.remember(found[0])
+            self._reach(*found)
+            return True
+        for u in wrong:
+            self._stop_returning(unit_at(int(u), self._flow.field))
+        self._flow.changed()
+        return False
+
+    def _stop_returning(self, unit: Unit) -> None:
+        """Let a unit that is wrong but returns to its old side by itself no longer be wrong, or it would end
+        every step until then: put it on its hyperplane if it is near, else on the side that it is on."""
+        flow, place = self._flow, place_of(unit, self._flow.field)
+        if abs(flow.workspace.z[place]) <= flow.budget() * np.sqrt(flow.rate(unit)[2]):
+            sides.pin(flow, unit)
+            return
+        self._put(unit, -int(flow.state.signs[place]))
+        self._log.counts["crossings"] += 1
+
+    def _put(self, unit: Unit, side: int) -> None:
+        """Put a unit on a side of its hyperplane, and those above it that see nothing else."""
+        set_sign(unit, side, self._flow.state.signs, self._flow.field)
+        sides.update_above_unit(self._flow, unit)
+
+    def _let_go(self) -> None:
+        """Let a neuron leave w = 0, or release the unit whose multiplier is farthest beyond its range."""
+        flow, before = self._flow, self._flow.units
+        force = flow.first.by_ray(flow.workspace.force)
+        ways = flow.constraints.ways
+        leaving = [h for h in flow.constraints.rest.tolist() if (ways @ force[h]).max() > 0]
+        if leaving:
+            self._leave(leaving[0])
+        else:
+            self._release()
+        for unit in before:
+            if unit not in flow.units:
+                self._chattering.remember(unit)
+
+    def _release(self) -> None:
+        """Release the unit whose multiplier is farthest beyond its range."""
+        flow = self._flow
+        pairs = zip(flow.units, flow.workspace.multipliers, strict=False)
+        j = int(np.argmax([abs(m) + flow.jump(unit) / 2 for unit, m in pairs]))
+        unit, side = flow.units[j], 1 if flow.workspace.multipliers[j] > 0 else -1
+        if flow.jump(unit) > 0:
+            self._log.note_branch()
+        flow.constrain([one for i, one in enumerate(flow.units) if i != j])
+        flow.examine(flow.state.theta)
+        sides.pin(flow, unit)  # the errors of steps have moved it off its hyperplane
+        self._put(unit, side)
+        self._log.counts["releases"] += 1
+        self._log.note(["releases"], unit.layer, unit.neuron)
+
+    def _first(self, wrong: np.ndarray) -> tuple[Unit, float, float] | None:
+        """Of the lowest layer with a wrong unit, the one that crossed first, its rate to the old side, and
+        |∇z|² less the constraints' part. None if all units return to their old sides by themselves."""
+        flow = self._flow
+        units = [unit_at(int(u), flow.field) for u in wrong]
+        found = np.array([flow.rate(unit) for unit in units])
+        rates = flow.state.signs[wrong] * found[:, 0]
+        lowest = min((units[i].layer for i in np.flatnonzero(rates < 0)), default=0)
+        ready = (rates < 0) & np.array([unit.layer == lowest for unit in units])
+        since = np.where(ready, np.abs(flow.workspace.z[wrong]) / np.where(ready, -rates, 1.0), -1.0)
+        i = int(np.argmax(since))
+        return None if since[i] < 0 else (units[i], float(rates[i]), float(found[i, 2]))
+
+    def _reach(self, unit: Unit, rate: float, square: float) -> None:
+        """Let a unit at its hyperplane cross it or slide along it, given all others."""
+        flow = self._flow
+        if unit.layer == 0 and flow.first.decisions.collapses(self._neuron(unit.neuron)):
+            self._leave(unit.neuron)
+            return
+        side = int(flow.state.signs[place_of(unit, flow.field)])
+        if side < 0 and sides.set_signs_above(flow, unit):
+            flow.examine(flow.state.theta)
+            found = flow.rate(unit)
+            rate, square = -found[0], found[2]
+        if at_hyperplane(rate, flow.jump(unit) * square) == CROSS:
+            self._put(unit, -side)
+            flow.changed()
+            self._log.counts["crossings"] += 1
+            return
+        sides.pin(flow, unit)
+        set_sign(unit, 0, flow.state.signs, flow.field)
+        flow.constrain([*flow.units, unit])
+        self._log.counts["slides"] += 1
+        self._log.note(["slides"], unit.layer, unit.neuron)
+
+    def _neuron(self, h: int) -> Neuron:
+        """One neuron of the first layer at an event."""
+        flow, first = self._flow, self._flow.first
+        some = np.arange(int(flow.shape.sizes[1])) == h
+        signs = first.line_signs(flow.state.signs)
+        neurons = first.neurons(flow.state.theta, signs, flow.workspace.force, some)
+        return next(neuron for neuron in neurons if neuron.h == h)
+
+    def _leave(self, h: int) -> None:
+        """Let a neuron of the first layer, at w = 0, leave or rest there. What drives it away are the forces
+        with the signs above that it sets where it alone becomes active."""
+        flow, first, rays = self._flow, self._flow.first, self._flow.rays
+        sides.update_above_neuron(flow, h)
+        flow.examine(flow.state.theta)
+        signs, hidden = first.line_signs(flow.state.signs), first.weights(flow.state.theta)
+        neuron = self._neuron(h)
+        happened = first.decisions.decide(neuron, flow.t, signs, hidden)
+        flow.count_move(size_of(neuron.w - hidden[h]))
+        self._log.counts.update(happened)
+        self._log.note(happened, 0, h)
+        first.put_weights(hidden, flow.state.theta)
+        count, column = len(rays.orient), signs[:, h]
+        flow.state.signs[h * count : (h + 1) * count] = column[rays.line] * rays.orient
+        others = [unit for unit in flow.units if unit.layer or unit.neuron != h]
+        rest = flow.constraints.rest[flow.constraints.rest != h]
+        if not column.any():
+            flow.constrain(others, np.append(rest, h))
+            return
+        slid = [first.unit(h, q) for q in np.flatnonzero(column == 0).tolist()]
+        flow.constrain([*others, *slid], rest)
+        sides.update_above_neuron(flow, h)

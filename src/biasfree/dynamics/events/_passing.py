@@ -1,0 +1,166 @@
+"""Steps of deep networks in which many units pass their hyperplanes: corrected to first order.
+
+What the correction leaves is estimated at the end of the step: the change of the velocity that it does not
+explain, for half of the time, and the cost of the time by which it moves the units' arrival at their
+hyperplanes. Both fall with the third power of the length, and the cost of kinks stepped over with the second.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics.events._event import Log, release, size_of
+from biasfree.dynamics.events._merging import Merging
+from biasfree.dynamics.events._sides import update_above
+from biasfree.dynamics.kinks._corrections import correction
+from biasfree.dynamics.kinks._search import flip, jumps_of
+from biasfree.dynamics.kinks._units import Unit
+from biasfree.dynamics.network._state import Saves
+from biasfree.dynamics.steps._flow import Flow
+
+
+class Passage(Enum):
+    """What became of a step that might be corrected."""
+
+    LEFT = 0  # it is not corrected
+    TRY_AGAIN = 1  # it is rejected, for another length
+    TAKEN = 2  # it is taken to its end
+    CUT = 3  # it is taken up to a unit that slides or is released
+
+
+class _Passed(NamedTuple):
+    """A part of a step, corrected: its end, the units passed, what the correction leaves as an error in θ,
+    and the units that are on another side than without it."""
+
+    fraction: float
+    theta: np.ndarray
+    units: np.ndarray
+    cost: float
+    late: np.ndarray
+
+
+class Passing:
+    """Corrects steps, and remembers what the last correction left."""
+
+    def __init__(self, flow: Flow, log: Log, merging: Merging):
+        self._flow, self._log, self._merging = flow, log, merging
+        self._shift, self._change = np.zeros((2, len(flow.state.theta)))
+        self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
+
+    def attempt(self, saves: Saves) -> Passage:
+        """Take the step under way with a correction if many units are wrong in it and that is accurate
+        enough; reject it if a shorter one is cheaper than to locate the kinks."""
+        flow, status = self._flow, self._flow.state.status
+        length, wrong = float(status.trial), int(status.wrong)
+        many = wrong > policy.CORRECTED_UNITS
+        stopped = bool(status.stops) or saves.ts[flow.saved] >= flow.t + length
+        status.stops = many  # only ends of steps are corrected, so that saved times have to be ends
+        if many and status.low:  # levels of the loss are located in steps that need no correction
+            flow.reject(policy.CORRECTED_UNITS / wrong)
+            return Passage.TRY_AGAIN
+        if many and not stopped:
+            flow.reject(1.0)
+            return Passage.TRY_AGAIN
+        expected = self._expected * length**3
+        if many and expected <= 1:
+            outcome = self._pass(saves)
+            if outcome != Passage.LEFT:
+                return outcome
+            expected = self._expected * length**3
+        else:
+            self._expected *= policy.FORGET
+        most = policy.LOCATED_UNITS if expected > policy.LOCATE_ABOVE else policy.CORRECTED_UNITS
+        if wrong <= most:
+            return Passage.LEFT
+        flow.reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
+        return Passage.TRY_AGAIN
+
+    def _pass(self, saves: Saves) -> Passage:
+        """Take the step under way, or a part of it up to a unit that slides or is released, if that is
+        accurate enough."""
+        flow, state, status = self._flow, self._flow.state, self._flow.state.status
+        budget, length = flow.budget(), float(status.trial)
+        signs, units = state.signs.copy(), flow.units
+        end = release(flow, lambda part: flow.examine(flow.at(part)), budget) if status.loose else 1.0
+        found, slides = self._corrected(end, budget)
+        if slides and found.cost <= policy.SHORTEN_ABOVE * budget:
+            self._restore(signs, units)
+            found, _ = self._corrected(*slides)
+        self._expected = found.cost / budget / (found.fraction * length) ** 3
+        if not (found.cost <= budget and self._merging.hold()):
+            self._restore(signs, units)
+            flow.examine(state.arrival)  # as after the last stage of the step
+            return Passage.LEFT
+        saved = flow.saved
+        flow.take(saves, found.fraction, found.cost / budget * policy.KINK_SHARE * flow.rtol)
+        state.theta[:] = found.theta
+        if flow.saved > saved:
+            saves.states[saved], saves.losses[saved] = found.theta, flow.loss(found.theta)
+        growth = 0.8 * np.cbrt(budget / max(found.cost, 1e-3 * budget))
+        status.length = min(status.length, growth * found.fraction * length)
+        self._flip(found.late)
+        self._log.counts["stepped over"] += len(found.units) + len(found.late)
+        flow.changed()
+        return Passage.CUT if found.fraction < 1.0 else Passage.TAKEN
+
+    def _corrected(
+        self, fraction: float, budget: float, skipped: int = -1
+    ) -> tuple[_Passed, tuple[float, float, int] | None]:
+        """A fraction of the step under way, corrected but for the unit at the place `skipped`; signs are then
+        those at its end. If a unit that was put on its other side returns, and that matters, it slides: the
+        arguments of the correction that ends there."""
+        flow, state, workspace = self._flow, self._flow.state, self._flow.workspace
+        length, end = fraction * float(state.status.trial), flow.at(fraction)
+        flow.examine(end)
+        before = flow.velocity.copy()
+        jumps_of(end, state.signs, flow.field)
+        workspace.wrong[:] = False
+        workspace.wrong[self._line_of(skipped)] = True
+        inputs = correction(state, flow.field, fraction, self._shift, self._change) + workspace.z
+        passed, beyond, speeds = np.flatnonzero(workspace.wrong), workspace.low.copy(), workspace.high.copy()
+        self._flip(passed)
+        flow.examine(end + self._shift)
+        workspace.wrong[self._line_of(skipped)] = False
+        late = np.flatnonzero(workspace.wrong)
+        some = np.union1d(passed, late)  # moved by others, they are at their hyperplanes sooner or later
+        times = np.abs(workspace.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
+        times = np.minimum(times, np.where(beyond[some] > 0, beyond[some], length))
+        neurons = np.bincount(some // len(flow.rays.orient), workspace.jumps[some] * times)
+        left = size_of(flow.velocity - before - self._change)
+        cost = size_of(neurons) + length / 2 * left
+        found = _Passed(fraction, end + self._shift, passed, cost, late)
+        back = np.intersect1d(passed, late)
+        back = back[workspace.jumps[back] * beyond[back] > policy.SLIDE_SHARE * budget]
+        if not len(back):
+            return found, None
+        u = int(back[np.argmax(beyond[back])])
+        early = float(beyond[u] - policy.SLIDE_SHARE * budget / workspace.jumps[u])
+        return found, (fraction * (1 - early / length), budget, u)
+
+    def _line_of(self, place: int) -> np.ndarray:
+        """The places that change sides with a unit: its own, in the first layer all rays of its line; of −1
+        none."""
+        rays = self._flow.rays
+        neuron, ray = divmod(place, len(rays.orient))
+        if place < 0 or place >= self._flow.shape.units_at[1]:
+            return np.array([place] * (place >= 0), np.int64)
+        line = rays.line[ray]
+        return neuron * len(rays.orient) + np.arange(rays.first[line], rays.first[line + 1])
+
+    def _flip(self, places: np.ndarray) -> None:
+        """Put units on their other sides."""
+        flow, wrong = self._flow, self._flow.workspace.wrong
+        wrong[:] = False
+        wrong[places] = True
+        flip(flow.state.signs, flow.field, wrong)
+        update_above(flow, places)
+
+    def _restore(self, signs: np.ndarray, units: list[Unit]) -> None:
+        """Return to the signs and constraints before a correction."""
+        self._flow.state.signs[:] = signs
+        if self._flow.units is not units:
+            self._flow.constrain(units)

@@ -1,0 +1,163 @@
+"""Units of three and more layers on the sides of their hyperplanes: put there, pinned, or set from below.
+
+A unit above a layer of which no neuron is active on a ray has an input of exactly zero there. Which side it
+is on is told by the neuron that becomes active first, through its outgoing weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.arrays import Float
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics.events._event import Log
+from biasfree.dynamics.kinks import _constraints as native
+from biasfree.dynamics.kinks._search import flip_wrong
+from biasfree.dynamics.kinks._units import Unit, place_of, unit_at
+from biasfree.dynamics.steps._flow import Flow
+
+
+def first_signs(flow: Flow) -> None:
+    """The signs of θ, layer by layer; σ′(0) = α where a unit is on its hyperplane."""
+    for layer in range(len(flow.shape.sizes) - 2):
+        flow.examine(flow.state.theta)
+        some = slice(flow.shape.units_at[layer], flow.shape.units_at[layer + 1])
+        flow.state.signs[some] = np.where(flow.workspace.z[some] > 0, 1, -1)
+
+
+def step_over(flow: Flow, log: Log) -> None:
+    """Give the units that are wrong at the end of a whole step the signs of their sides."""
+    for _ in range(len(flow.shape.sizes)):  # a change in one layer may change the sides of the next
+        crossed = int(flip_wrong(flow.state.theta, flow.state.signs, flow.field))
+        if not crossed:
+            return
+        update_above(flow, np.flatnonzero(flow.workspace.wrong))
+        log.counts["stepped over"] += crossed
+        flow.changed()
+
+
+def begin_again(flow: Flow, log: Log) -> None:
+    """Evaluate the velocity after a change. A unit that sees a ray with an input of exactly zero, as weights
+    with blocks of zeros have, follows σ′(0) = α."""
+    shape, workspace, count, idle_units = flow.shape, flow.workspace, len(flow.rays.orient), False
+    flow.examine(flow.state.theta)
+    for layer in range(1, len(shape.sizes) - 2):
+        places = slice(shape.units_at[layer], shape.units_at[layer + 1])
+        below = slice(shape.units_at[layer - 1], shape.units_at[layer])
+        seen = workspace.a[below].reshape(-1, count).any(axis=0)
+        signs = flow.state.signs[places].reshape(-1, count)
+        idle = (workspace.z[places].reshape(signs.shape) == 0) & (signs > 0) & seen
+        idle[:, flow.rays.single :] = False
+        if idle.any():
+            signs[idle] = -1
+            log.note_branch()
+            idle_units = True
+    if not idle_units:  # the first stage of the next step
+        flow.state.stages[0], workspace.before[:] = flow.velocity, workspace.force
+        flow.state.status.fresh = 1
+
+
+def pin(flow: Flow, unit: Unit) -> None:
+    """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change, so
+    that no unit below is moved, unless its inputs are so small that this would be far from least."""
+    state, shape = flow.state, flow.shape
+    place = place_of(unit, flow.field)
+    z, act = float(flow.workspace.z[place]), inputs_of(flow, unit.layer, unit.ray)
+    size, fan_in = act @ act, int(shape.sizes[unit.layer])
+    square = flow.rate(unit)[2]
+    if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
+        return
+    if size >= policy.OWN_SHARE * square:
+        row = shape.weights_at[unit.layer] + unit.neuron * fan_in
+        state.theta[row : row + fan_in] -= z / size * act[:fan_in]
+        if shape.biased:
+            state.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
+        moved = abs(z) / np.sqrt(size)
+    else:
+        moved = native.pin(tuple(unit), z, state.theta, state.signs, flow.field)
+    flow.count_move(moved)
+
+
+def inputs_of(flow: Flow, layer: int, ray: int | slice = slice(None)) -> Float[np.ndarray, "D *r"]:
+    """What a layer sees of a ray, or of all; the last input is 1 if there are biases."""
+    rays, shape = flow.rays, flow.shape
+    if layer == 0:
+        seen = rays.orient[ray] * rays.normals[:, rays.line[ray]]
+    else:
+        below = slice(shape.units_at[layer - 1], shape.units_at[layer])
+        seen = flow.workspace.a[below].reshape(-1, len(rays.orient))[:, ray]
+    return np.concatenate([seen, np.ones_like(seen[:1])]) if shape.biased else seen
+
+
+def update_above(flow: Flow, places: np.ndarray) -> None:
+    """After units have changed sides: set the signs above them where they alone are active on a ray."""
+    for u in _may_set_above(flow, places):
+        update_above_unit(flow, unit_at(int(u), flow.field))
+
+
+def _may_set_above(flow: Flow, places: np.ndarray) -> np.ndarray:
+    """Those of the units at these places on whose lines a neuron of their layer may be the only one that is
+    active, or inputs of the layers above are exactly zero."""
+    shape, rays, count = flow.shape, flow.rays, len(flow.rays.orient)
+    if shape.leak > 0 or shape.biased:
+        return places[:0]
+    found, idle = np.zeros(len(places), bool), np.zeros(count, bool)
+    for layer in range(len(shape.sizes) - 3, -1, -1):
+        part = slice(shape.units_at[layer], shape.units_at[layer + 1])
+        alone = (flow.state.signs[part].reshape(-1, count) >= 0).sum(axis=0) <= 1
+        some = np.bincount(rays.line, alone | idle) > 0
+        mine = (places >= part.start) & (places < part.stop)
+        found[mine] = some[rays.line[(places[mine] - part.start) % count]]
+        idle |= (flow.workspace.z[part].reshape(-1, count) == 0).any(axis=0)
+    return places[found]
+
+
+def update_above_neuron(flow: Flow, h: int) -> None:
+    """Set the signs above a neuron of the first layer on all lines on which it may be the only one."""
+    for line in range(len(flow.rays.first) - 1):
+        update_above_unit(flow, flow.first.unit(h, line))
+
+
+def update_above_unit(flow: Flow, unit: Unit) -> None:
+    """After a change of a unit: it, or one that slides on its ray, may be the only one that sees the ray."""
+    set_signs_above(flow, unit)
+    line = flow.rays.line[unit.ray]
+    for one in [one for one in flow.units if one.layer == unit.layer and flow.rays.line[one.ray] == line]:
+        set_signs_above(flow, one)
+
+
+def set_signs_above(flow: Flow, unit: Unit) -> bool:
+    """Set the signs of units above whose inputs are exactly zero until this unit becomes active; returns
+    whether there are any.
+
+    Then they have the signs of its outgoing weights. If no other neuron of its layer is active on a ray,
+    these are all units above; with blocks of zeros in the weights they are some.
+    """
+    shape, rays = flow.shape, flow.rays
+    if shape.leak > 0 or shape.biased or unit.layer >= len(shape.sizes) - 3:
+        return False
+    line = rays.line[unit.ray]
+    some = range(rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray,)
+    changed = [set_above(flow, unit, ray) for ray in some]
+    return any(changed)
+
+
+def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
+    """Set the signs above a unit that becomes active on this ray; returns whether there are any."""
+    shape, state, count, changed = flow.shape, flow.state, len(flow.rays.orient), []
+    part = slice(shape.units_at[unit.layer], shape.units_at[unit.layer + 1])
+    column = state.signs[part].reshape(-1, count)[:, ray]
+    alone = shape.leak == 0 and not (np.delete(column, unit.neuron) >= 0).any()
+    signal = np.zeros(shape.sizes[unit.layer + 1])
+    signal[unit.neuron] = 1.0
+    for layer in range(unit.layer + 1, len(shape.sizes) - 2):
+        at, width = shape.weights_at[layer], int(shape.sizes[layer + 1])
+        signal = state.theta[at : at + width * len(signal)].reshape(width, -1) @ signal
+        places = shape.units_at[layer] + np.arange(width) * count + ray
+        idle = alone | ((flow.workspace.z[places] == 0) & (signal != 0))
+        state.signs[places[idle]] = np.where(signal[idle] > 0, 1, -1)
+        changed += [Unit(layer, int(k), ray) for k in np.flatnonzero(idle)]
+        signal = np.where(state.signs[places] > 0, signal, shape.leak * signal)
+    if any(one in changed for one in flow.units):  # they are at zero whatever their signs
+        flow.constrain([one for one in flow.units if one not in changed])
+    return bool(changed)

@@ -1,0 +1,184 @@
+"""Events of two layers: all hyperplanes that a neuron is on are decided at once, also at w = 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics._levels import Levels
+from biasfree.dynamics.events._by_class import ByClass
+from biasfree.dynamics.events._event import Log, first_part, settle, size_of
+from biasfree.dynamics.events._initial import initial_signs
+from biasfree.dynamics.kinks._crossings import cross
+from biasfree.dynamics.kinks._fading import LEAST_SIZE
+from biasfree.dynamics.kinks._units import Unit, Watch
+from biasfree.dynamics.network._layout import ROUNDING, parts_of
+from biasfree.dynamics.network._state import Saves
+from biasfree.dynamics.steps._flow import Flow
+from biasfree.dynamics.steps._loop import Code
+from biasfree.trajectory import Event
+
+
+class TwoLayers:
+    """What becomes of the steps of two layers in which something happens."""
+
+    def __init__(self, flow: Flow, log: Log):
+        self._flow, self._log = flow, log
+        self._settled: dict[int, tuple[int, ...]] = {}
+        flow.state = flow.state.conserving(_balances(flow))
+        self._classes = ByClass(flow, log)
+        if self._classes.take_sides():
+            self._classes.evaluate_densely()
+            self._constrain(initial_signs(flow))
+            self._classes.sort()
+        log.refuse_many(self._classes.could_matter)
+
+    @property
+    def events(self) -> dict[str, int]:
+        """The number of events by kind, and of crossings stepped over."""
+        return self._log.events(len(self.branch_times))
+
+    @property
+    def located(self) -> tuple[Event, ...]:
+        """The events of neurons that slide or rest, in the order of time."""
+        return tuple(self._log.located)
+
+    @property
+    def branch_times(self) -> tuple[float, ...]:
+        """The times at which the flow is not unique and a convention decided."""
+        return tuple(self._flow.first.decisions.branch_times)
+
+    def prepare(self) -> float:
+        """Sort neurons into classes if that is due; returns the number of steps until it is due again."""
+        return self._classes.prepare()
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:
+        """Take the step under way up to its first event, or decide the event that it ended with."""
+        flow = self._flow
+        if code == Code.PENDING:
+            if flow.state.status.spread:
+                self._classes.renew()
+                return
+            fraction, cost = first_part(flow, self._slack)
+            code = flow.take(saves, flow.reach_levels(levels, fraction), cost)
+        if code == Code.EVENT and not levels.done:
+            self._log.refuse_more()
+            self._settle()
+
+    def _settle(self) -> None:
+        """Decide, densely, everything that is wrong or can no longer be constrained."""
+        self._constrain_new()
+        self._classes.evaluate_densely()
+        settle(self._flow, self._log, self._decide)
+
+    def _decide(self, wrong: np.ndarray, loose: bool) -> bool:  # noqa: ARG002
+        flow, first = self._flow, self._flow.first
+        if len(wrong) and cross(flow.state, flow.field, flow.velocity):
+            self._constrain_new()
+            return True
+        signs, hidden = first.line_signs(flow.state.signs), first.weights(flow.state.theta)
+        happened: set[str] = set()
+        budget, watches = flow.budget(), len(flow.constraints.watch)
+        for neuron in first.neurons(flow.state.theta, signs, flow.workspace.force, self._restless()):
+            changes = first.decisions.decide(neuron, flow.t, signs, hidden, near=budget)
+            if "collapses" in changes:  # what it has in the span of the samples is put to zero
+                flow.count_move(size_of(neuron.w - hidden[neuron.h]))
+            self._log.note(changes, 0, neuron.h)
+            self._settled.pop(neuron.h, None)
+            if not changes:  # nothing better on the other side of a watched hyperplane: do not ask again
+                self._settled[neuron.h] = tuple(signs[:, neuron.h])
+            happened |= changes
+        self._log.counts.update(happened)
+        first.put_weights(hidden, flow.state.theta)
+        self._constrain(signs)
+        # a multiplier may be at the end of its range for ever, as where L2 moves a neuron that no sample does
+        return bool(happened) or len(wrong) > 0 or len(flow.constraints.watch) != watches
+
+    def _constrain_new(self) -> None:
+        """Hold the neurons that native code has put on a hyperplane."""
+        flow = self._flow
+        if flow.state.status.new_slides:
+            flow.state.status.new_slides = 0
+            before = {unit.neuron for unit in flow.units}
+            self._constrain(flow.first.line_signs(flow.state.signs))
+            for h in sorted({unit.neuron for unit in flow.units} - before):
+                self._log.note(["slides"], 0, h)
+
+    def _slack(self, fraction: float) -> float:
+        """The slack of constraints at a fraction of the step under way, enlarged for neurons so small that
+        the budget exceeds their own."""
+        flow = self._flow
+        least, budget = flow.examine(flow.at(fraction)), flow.budget()
+        if not least < 0 or not len(flow.state.balance):
+            return least
+        inner, outer = flow.first.weights(flow.state.theta), parts_of(flow.state.theta, flow.shape)[0][1]
+        for unit, multiplier in zip(flow.units, flow.workspace.multipliers, strict=False):
+            beyond, h = abs(multiplier) + flow.jump(unit) / 2, unit.neuron
+            own = policy.OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
+            if beyond > 0 and LEAST_SIZE < own < budget:
+                least = min(least, -beyond * budget / own)
+        return least
+
+    def _restless(self) -> np.ndarray:
+        """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
+        flow, constraints = self._flow, self._flow.constraints
+        found, multipliers = np.zeros(flow.shape.sizes[1], bool), flow.workspace.multipliers
+        for unit, multiplier in zip(flow.units, multipliers, strict=False):
+            found[unit.neuron] |= abs(multiplier) > -flow.jump(unit) / 2
+        force = flow.first.by_ray(flow.workspace.force)
+        for h in constraints.rest:
+            found[h] |= (constraints.ways @ force[h]).max() > 0
+        watches = constraints.watch.tolist(), constraints.watch_sign, constraints.watch_mix
+        for (h, ray, begin, end), sign, mix in zip(*watches, strict=True):
+            push = flow.jump(Unit(0, h, ray)) / 2
+            if push > 0:
+                beyond = 2 * sign * push * mix - multipliers[: len(mix)]
+                found[h] |= any(abs(beyond[j]) > -flow.jump(flow.units[j]) / 2 for j in range(begin, end))
+        return found
+
+    def _constrain(self, signs: np.ndarray) -> None:
+        """Take over the signs of neurons on hyperplanes, (Q, H), and their constraints."""
+        flow, first = self._flow, self._flow.first
+        orient = flow.rays.orient.astype(np.int8)
+        by_ray = flow.state.signs.reshape(signs.shape[1], -1)
+        np.multiply(signs.T[:, flow.rays.line], orient, out=by_ray, casting="unsafe")
+        resting = (signs == 0).all(axis=0)
+        if first.decisions.drifts:
+            resting &= ~first.weights(flow.state.theta).any(axis=1)
+        lines, neurons = np.nonzero((signs == 0) & ~resting)
+        pairs = sorted(zip(neurons.tolist(), lines.tolist(), strict=True))
+        watched = [one for h in sorted(set(neurons.tolist())) for one in self._watched(h, signs[:, h])]
+        flow.constrain([first.unit(h, q) for h, q in pairs], np.flatnonzero(resting), watched)
+
+    def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
+        """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""
+        if np.count_nonzero(signs == 0) == 1:  # the normals of two hyperplanes are independent
+            return []
+        first, rays = self._flow.first, self._flow.rays
+        also = np.flatnonzero(first.decisions.implied(signs == 0) & (signs != 0))
+        if not len(also) or self._settled.get(h) == tuple(signs):
+            return []
+        orient = rays.orient[rays.first[:-1]]
+        normals = first.decisions.lines.normals * orient[:, None]
+        mix = normals[also] @ np.linalg.pinv(normals[signs == 0])
+        pairs = zip(also.tolist(), mix, strict=True)
+        return [Watch(first.unit(h, q), int(signs[q] * orient[q]), m) for q, m in pairs]
+
+
+def _balances(flow: Flow) -> np.ndarray:
+    """The root of |w|² − |a|² of every neuron, with its sign; zero if it is so within rounding. Nothing is
+    conserved if a layer is fixed, or if L2 acts on weights and not on biases."""
+    shape = flow.shape
+    if not shape.train.all() or (shape.biased and shape.l2 > 0):
+        return np.zeros(0)
+    outer = parts_of(flow.state.theta, shape)[0][1]
+    incoming, outgoing = _lengths(flow.first.weights(flow.state.theta)), _lengths(outer.T)
+    gap = incoming - outgoing
+    gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
+    return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    """The length of every row; no square under- or overflows."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

@@ -1,0 +1,349 @@
+"""Constraints between two events: the hyperplanes that units slide along.
+
+The velocity of a unit that slides is chosen between those of the two sides such that ż = 0. With several of
+them, in any layers, θ̇ is the orthogonal projection of the velocity on the complement of their gradients ∇z:
+the slope of a unit changes θ̇ by a multiple of its own ∇z only. The gradient of a unit is, layer by layer, an
+outer product back ⊗ act, so that Gram matrices of gradients are cheap.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biasfree.dynamics.network._compiled import allocating, inner, native_allocating
+from biasfree.dynamics.network._field import backward, forward
+from biasfree.dynamics.network._layout import slope
+from biasfree.dynamics.network._records import Field, Matrix, Place, Signs, Vector
+from biasfree.dynamics.network._residual import residual
+from biasfree.dynamics.network._vectors import fill
+
+
+@inner
+def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
+    """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
+    wrong = forward(theta, signs, field)
+    residual(field.rays, field.workspace.f, field.workspace.e, 0, len(field.rays.orient))
+    backward(theta, signs, field, out)
+    if field.constraints.size > 0:
+        constrain(theta, signs, field, out)
+        decay_at_rest(theta, field, out)
+    return wrong
+
+
+@inner
+def constrain(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
+    gradients."""
+    constraints = field.constraints
+    _rest(field, out)
+    if constraints.single:
+        for j in range(len(constraints.layer)):
+            multiplier = project(constraints.neuron[j], constraints.ray[j], field, out)
+            field.workspace.multipliers[j] = multiplier
+    else:
+        _constrain_together(theta, signs, field, out)
+
+
+@allocating
+def _constrain_together(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """`constrain` for units whose gradients are not orthogonal."""
+    workspace = field.workspace
+    constraints = field.constraints
+    count = len(constraints.layer)
+    _gradients(theta, signs, field)
+    rhs = np.zeros(count)
+    for i in range(count):
+        rhs[i] = _along(i, out, field)
+    solve(gram_of(count, field), rhs, workspace.multipliers)
+    for j in range(count):
+        _subtract(j, workspace.multipliers[j], field, out)
+        if constraints.layer[j] > 0:
+            unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
+            _force_below(unit, workspace.multipliers[j], theta, signs, field)
+
+
+@inner
+def _rest(field: Field, out: Vector) -> None:
+    """Samples do not move neurons at rest."""
+    shape = field.shape
+    fan_in = shape.sizes[0]
+    for h in field.constraints.rest:
+        for i in range(fan_in):
+            out[shape.weights_at[0] + h * fan_in + i] = 0.0
+        if shape.biased:
+            out[shape.biases_at[0] + h] = 0.0
+
+
+@inner
+def decay_at_rest(theta: Vector, field: Field, out: Vector) -> None:
+    """L2 shrinks what neurons at rest have orthogonally to the samples; those with biases are zero."""
+    shape = field.shape
+    fan_in = shape.sizes[0]
+    for h in field.constraints.rest:
+        for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
+            out[i] = -shape.l2 * theta[i] if shape.train[0] else 0.0
+
+
+@inner
+def project(neuron: int, ray: int, field: Field, out: Vector) -> float:
+    """Subtract from the velocity of one first-layer neuron, or from its weights, the part along ∇z, (n, 1) or
+    n; returns the multiplier of ∇z."""
+    shape = field.shape
+    rays = field.rays
+    at, line, fan_in = shape.weights_at[0] + neuron * shape.sizes[0], rays.line[ray], shape.sizes[0]
+    along, square = 0.0, 0.0
+    for i in range(fan_in):
+        n = rays.orient[ray] * rays.normals[i, line]
+        along += out[at + i] * n
+        square += n * n
+    if shape.biased:
+        along += out[shape.biases_at[0] + neuron]
+        square += 1.0
+    for i in range(fan_in):
+        out[at + i] -= along / square * rays.orient[ray] * rays.normals[i, line]
+    if shape.biased:
+        out[shape.biases_at[0] + neuron] -= along / square
+    return along / square
+
+
+@inner
+def _gradients(theta: Vector, signs: Signs, field: Field) -> None:
+    """∇z of the units that slide."""
+    constraints = field.constraints
+    for j in range(len(constraints.layer)):
+        unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
+        gradient(unit, theta, signs, field, field.workspace.back[j], field.workspace.act[j])
+
+
+@inner
+def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vector, act: Vector) -> None:
+    """∇z of a unit as back ⊗ act, layer after layer from the first; neurons at rest do not move."""
+    shape = field.shape
+    rays = field.rays
+    layer, neuron, ray = unit
+    count, fan_in = len(rays.orient), shape.sizes[0]
+    fill(back, 0.0)
+    fill(act, 0.0)
+    for i in range(fan_in):
+        act[i] = rays.orient[ray] * rays.normals[i, rays.line[ray]]
+    back_at, act_at = 0, fan_in
+    for below in range(layer):
+        for i in range(shape.sizes[below + 1]):
+            act[act_at + i] = field.workspace.a[shape.units_at[below] + i * count + ray]
+        back_at += shape.sizes[below + 1]
+        act_at += shape.sizes[below + 1]
+    back[back_at + neuron] = 1.0
+    for above in range(layer, 0, -1):
+        fan_in, width, at = shape.sizes[above], shape.sizes[above + 1], shape.weights_at[above]
+        below = back_at - fan_in
+        for k in range(width):
+            factor = back[back_at + k]
+            if factor != 0.0:  # one neuron of the unit's own layer
+                for i in range(fan_in):
+                    back[below + i] += factor * theta[at + k * fan_in + i]
+        for i in range(fan_in):
+            sign = signs[shape.units_at[above - 1] + i * count + ray]
+            back[below + i] *= slope(sign, shape.leak)
+        back_at = below
+    if layer > 0:
+        for h in field.constraints.rest:
+            back[h] = 0.0
+
+
+@allocating
+def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, field: Field) -> None:
+    """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
+    shape = field.shape
+    layer, neuron, ray = unit
+    count = len(field.rays.orient)
+    back = np.zeros(shape.sizes[layer + 1])
+    back[neuron] = -multiplier
+    for above in range(layer, 0, -1):
+        fan_in, width = shape.sizes[above], shape.sizes[above + 1]
+        below = np.zeros(fan_in)
+        for i in range(fan_in):
+            total = 0.0
+            for k in range(width):
+                total += back[k] * theta[shape.weights_at[above] + k * fan_in + i]
+            u = shape.units_at[above - 1] + i * count + ray
+            field.workspace.force[u] += total
+            sign = signs[u]
+            below[i] = total * slope(sign, shape.leak)
+        back = below
+
+
+@allocating
+def gram_of(count: int, field: Field) -> Matrix:
+    """∇z_i·∇z_j of the first rows, over the layers that are trained."""
+    shape = field.shape
+    gram, back_at, act_at = np.zeros((count, count)), 0, 0
+    one, two = np.zeros((count, count)), np.zeros((count, count))
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        if shape.train[layer]:
+            back = field.workspace.back[:count, back_at : back_at + width].copy()
+            act = field.workspace.act[:count, act_at : act_at + fan_in].copy()
+            np.dot(back, back.T, one)
+            np.dot(act, act.T, two)
+            for i in range(count):
+                for j in range(count):
+                    gram[i, j] += one[i, j] * (two[i, j] + (1.0 if shape.biased else 0.0))
+        back_at += width
+        act_at += fan_in
+    return gram
+
+
+@inner
+def _along(j: int, v: Vector, field: Field) -> float:
+    """∇z_j·v."""
+    shape = field.shape
+    back_at, act_at, total = 0, 0, 0.0
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        for h in range(width):
+            if field.workspace.back[j, back_at + h] != 0.0 and shape.train[layer]:
+                one = v[shape.biases_at[layer] + h] if shape.biased else 0.0
+                for i in range(fan_in):
+                    one += v[shape.weights_at[layer] + h * fan_in + i] * field.workspace.act[j, act_at + i]
+                total += one * field.workspace.back[j, back_at + h]
+        back_at += width
+        act_at += fan_in
+    return total
+
+
+@inner
+def _subtract(j: int, factor: float, field: Field, v: Vector) -> None:
+    """v − factor·∇z_j."""
+    shape = field.shape
+    back_at, act_at = 0, 0
+    for layer in range(len(shape.sizes) - 2):
+        fan_in, width = shape.sizes[layer], shape.sizes[layer + 1]
+        for h in range(width):
+            one = factor * field.workspace.back[j, back_at + h]
+            if one != 0.0 and shape.train[layer]:
+                for i in range(fan_in):
+                    v[shape.weights_at[layer] + h * fan_in + i] -= one * field.workspace.act[j, act_at + i]
+                if shape.biased:
+                    v[shape.biases_at[layer] + h] -= one
+        back_at += width
+        act_at += fan_in
+
+
+@inner
+def solve(gram: Matrix, rhs: Vector, x: Vector) -> None:
+    """gram·x = rhs by Cholesky, in place, for the first rows of gram; x is 0 for rows that depend on those
+    before."""
+    count = len(rhs)
+    for i in range(count):
+        diagonal = gram[i, i]
+        for j in range(i + 1):
+            value = gram[i, j]
+            for k in range(j):
+                value -= gram[i, k] * gram[j, k]
+            if j < i:
+                gram[i, j] = value / gram[j, j] if gram[j, j] > 0 else 0.0
+            else:
+                gram[i, i] = math.sqrt(value) if value > 1e-20 * diagonal else 0.0
+        value = rhs[i]
+        for k in range(i):
+            value -= gram[i, k] * x[k]
+        x[i] = value / gram[i, i] if gram[i, i] > 0 else 0.0
+    for i in range(count - 1, -1, -1):
+        value = x[i]
+        for k in range(i + 1, count):
+            value -= gram[k, i] * x[k]
+        x[i] = value / gram[i, i] if gram[i, i] > 0 else 0.0
+
+
+@allocating
+def _free_part(unit: Place, theta: Vector, signs: Signs, field: Field, x: Vector) -> tuple[float, float]:
+    """∇z of a unit in the row after those of the constraints, and its components x along these; returns
+    |∇z|² and the part of it that constraints leave."""
+    count = len(field.constraints.layer)
+    _gradients(theta, signs, field)
+    gradient(unit, theta, signs, field, field.workspace.back[count], field.workspace.act[count])
+    gram, rhs = gram_of(count + 1, field), np.zeros(count)
+    for i in range(count):
+        rhs[i] = gram[i, count]
+    square = gram[count, count]
+    solve(gram, rhs, x)
+    left = square
+    for i in range(count):
+        left -= rhs[i] * x[i]
+    return square, max(left, 0.0)
+
+
+@native_allocating
+def unit_rate(
+    unit: Place, theta: Vector, signs: Signs, field: Field, v: Vector
+) -> tuple[float, float, float]:
+    """ż of a unit for the velocity v, |∇z|², and the part of |∇z|² that constraints leave; after
+    `constrain`."""
+    count = len(field.constraints.layer)
+    square, left = _free_part(unit, theta, signs, field, np.zeros(count))
+    return _along(count, v, field), square, left
+
+
+@native_allocating
+def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> float:
+    """Put a unit with input z on its hyperplane, by the least change of θ that leaves the constraints; after
+    `constrain`. Returns the length of the change."""
+    count = len(field.constraints.layer)
+    x = np.zeros(count)
+    square, left = _free_part(unit, theta, signs, field, x)
+    if not left > 1e-12 * square:
+        return 0.0  # constraints hold it there already
+    _subtract(count, z / left, field, theta)
+    for j in range(count):
+        _subtract(j, -x[j] * z / left, field, theta)
+    return abs(z) / math.sqrt(left)
+
+
+@inner
+def half_jump(unit: Place, field: Field) -> float:
+    """Half the difference of the multipliers of ∇z on the two sides of a unit; negative where they
+    attract."""
+    rays = field.rays
+    layer, neuron, ray = unit
+    count, total = len(rays.orient), 0.0
+    begin, end = ray, ray + 1
+    if layer == 0:
+        begin, end = rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]
+    for r in range(begin, end):
+        total += field.workspace.force[field.shape.units_at[layer] + neuron * count + r]
+    return (1 - field.shape.leak) / 2 * total
+
+
+@inner
+def slack(field: Field) -> float:
+    """The least distance of a constraint from its end: negative once a unit or a neuron should be released.
+
+    A unit that slides has a multiplier between those of its two sides. A neuron at rest leaves once its rate
+    in one of the ways is positive. A neuron leaves a watched hyperplane that repels if no multipliers of its
+    units fit the other side of it.
+    """
+    constraints = field.constraints
+    least = np.inf
+    for j in range(len(constraints.layer)):
+        half = half_jump((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field)
+        least = min(least, -half - abs(field.workspace.multipliers[j]))
+    for i in range(len(constraints.watch)):
+        push = half_jump((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
+        if push > 0:
+            for j in range(constraints.watch[i, 2], constraints.watch[i, 3]):
+                half = half_jump((0, constraints.neuron[j], constraints.ray[j]), field)
+                beyond = (
+                    2 * constraints.watch_sign[i] * push * constraints.watch_mix[i, j]
+                    - field.workspace.multipliers[j]
+                )
+                least = min(least, -half - abs(beyond))
+    count = len(field.rays.orient)
+    for h in constraints.rest:
+        for y in range(constraints.ways.shape[0]):
+            rate = 0.0
+            for r in range(count):
+                rate += field.workspace.force[h * count + r] * constraints.ways[y, r]
+            least = min(least, -rate)
+    return least

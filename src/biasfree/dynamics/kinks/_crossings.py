@@ -1,0 +1,228 @@
+"""Kinks of two layers in a step, native: where it has to end, and the units that cross there.
+
+A neuron that meets one hyperplane crosses it if both sides drive it onward, and slides if both push it back.
+All others, which meet several hyperplanes, slide already or rest, are left to the caller.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
+from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces
+from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
+from biasfree.dynamics.kinks._constraints import half_jump, slack, velocity
+from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
+from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
+from biasfree.dynamics.network._field import beyond_rounding
+from biasfree.dynamics.network._records import Classes, Field, Integers, Rays, Shape, Tolerance, Vector
+from biasfree.dynamics.network._state import State
+from biasfree.dynamics.network._vectors import copy, norm
+
+#: Rates smaller than this, relative to the rates that they are the difference of, are zero.
+TINY = 1e-12
+#: What a unit does at one hyperplane.
+UNCLEAR, CROSS, SLIDE = range(3)
+
+
+@native
+def at_hyperplane(rate: float, jump: float) -> int:
+    """What a unit does that has reached one hyperplane: the rule for every depth. `rate` is the velocity
+    toward the side it comes from, and `rate` − `jump` the one beyond.
+
+    It crosses if both point onward, and slides if the one beyond points back. The sign alone decides: a unit
+    that a weak velocity drives into its hyperplane and that does not slide would be there again at once. If
+    it returns by itself, the answer is UNCLEAR.
+    """
+    if not rate < 0:
+        return UNCLEAR
+    return CROSS if rate - jump <= TINY * (abs(rate) + abs(jump)) else SLIDE
+
+
+@native
+def budget_of(state: State, shape: Shape, tolerance: Tolerance) -> float:
+    """The error in θ that kinks stepped over may cost in a step; of layers that begin at zero its end
+    counts."""
+    least = np.inf
+    for layer in range(len(shape.sizes) - 1):
+        if shape.train[layer]:
+            begin, end = shape.weights_at[layer], shape.biases_at[layer]
+            size = max(norm(state.theta[begin:end]), norm(state.arrival[begin:end]))
+            least = min(least, size + tolerance.floors[2 * layer])
+    return KINK_SHARE * tolerance.rtol * least
+
+
+@native
+def first_event(state: State, field: Field, classes: Classes, budget: float) -> tuple[float, float]:
+    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
+    if classes.groups.active:
+        return class_search(state, field.shape, classes, budget)
+    return search(state, field, budget)
+
+
+@inner
+def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) -> bool:
+    """After a part of a step: let units that are wrong cross, all of them if it was whole; returns whether
+    everything is decided, and no more events than allowed."""
+    status = state.status
+    if fraction == 1.0:
+        _step_over(state, field, classes)
+        return True
+    if classes.groups.active:
+        decided = status.wrong == 0 or _cross_by_class(state, field.shape, classes)
+    else:
+        decided = _settle(state, field)
+    return decided and status.events <= status.most_events
+
+
+@inner
+def _step_over(state: State, field: Field, classes: Classes) -> None:
+    """Give the units that are wrong at the end of a whole step the signs of their sides."""
+    status = state.status
+    crossed = 0
+    if status.wrong > 0:
+        if classes.groups.active:
+            crossed = class_flip(state.theta, field.shape, classes)
+        else:
+            crossed = flip_wrong(state.theta, state.signs, field)
+    if crossed > 0:
+        status.stepped_over += crossed
+        status.fresh = 0
+
+
+@inner
+def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
+    """One event by class: units cross that are driven onward; returns whether no other one is wrong."""
+    status = state.status
+    status.evaluations += 1
+    status.by_class += classes.groups.classes > 0
+    class_velocity(state.theta, shape, classes, state.stages[0])
+    keep_forces(classes.buffers)
+    crossed, blocked = class_cross(state.theta, state.stages[0], shape, classes)
+    status.crossings += crossed > 0
+    status.events += 1
+    status.fresh = 0
+    return blocked == 0
+
+
+@inner
+def _settle(state: State, field: Field) -> bool:
+    """Let neurons cross until no unit is wrong and no constraint has ended; returns whether that was all. The
+    last velocity is that of the next step."""
+    status = state.status
+    for _ in range(MOST_AT_ONCE):
+        status.evaluations += 1
+        velocity(state.theta, state.signs, field, state.stages[0])
+        wrong = wrong_units(state.theta, state.signs, field)
+        if wrong == 0 and not slack(field) < 0:
+            copy(field.workspace.force, field.workspace.before)
+            status.fresh = 1
+            return True
+        if wrong == 0 or not cross(state, field, state.stages[0]):
+            return False
+        status.events += 1
+        if status.new_slides:
+            return False
+    return False
+
+
+@native_allocating
+def cross(state: State, field: Field, v: Vector) -> bool:
+    """Let the first-layer neurons cross that are beyond one hyperplane, slide along none, and are driven
+    onward by the velocity v; if there are none, let those slide that are driven back. Returns whether there
+    are any. After `wrong_units`."""
+    rays = field.rays
+    crossed, slid = False, False
+    free = _free_neurons(field)
+    for h in free:
+        ray, rate, jump, _ = _only_wrong(h, state, field, v)
+        if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
+            _set_side(h, ray, -state.signs[h * len(rays.orient) + ray], state, rays)
+            crossed = True
+    if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
+        for h in free:
+            ray, rate, jump, square = _only_wrong(h, state, field, v)
+            slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
+            if slides and _alone(h, ray, state, field):
+                _pin(h, ray, field.workspace.z[h * len(rays.orient) + ray] / square, state, field)
+                _set_side(h, ray, 0, state, rays)
+                slid = True
+    state.status.crossings += crossed
+    state.status.slides += slid
+    if slid:
+        state.status.new_slides = 1
+    if crossed or slid:
+        state.status.fresh = 0
+    return crossed or slid
+
+
+@allocating
+def _free_neurons(field: Field) -> Integers:
+    """The first-layer neurons that slide along no hyperplane and do not rest."""
+    free = np.ones(field.shape.sizes[1], np.bool_)
+    for h in field.constraints.neuron:
+        free[h] = False
+    for h in field.constraints.rest:
+        free[h] = False
+    return np.flatnonzero(free)
+
+
+@inner
+def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, float, float, float]:
+    """The ray of the one unit of a neuron that is wrong, −1 if there is not one; ż toward the side that it
+    comes from, by how much less that is beyond, and |∇z|²."""
+    count, found, ray = len(field.rays.orient), 0, -1
+    for r in range(count):
+        if field.workspace.wrong[h * count + r]:
+            found, ray = found + 1, r
+    if found != 1:
+        return -1, 0.0, 0.0, 1.0
+    rate, square = _rate(h, ray, field, v)
+    jump = 2 * half_jump((0, h, ray), field) * square
+    return ray, state.signs[h * count + ray] * rate, jump, square
+
+
+@inner
+def _set_side(h: int, ray: int, sign: int, state: State, rays: Rays) -> None:
+    """Give a first-layer neuron the sign +1 (active), −1 (inactive) or 0 (slides) on a ray. Other rays of the
+    same line follow: those in the same direction get the same sign, opposite ones the opposite sign."""
+    line, at = rays.line[ray], h * len(rays.orient)
+    for r in range(rays.first[line], rays.first[line + 1]):
+        state.signs[at + r] = sign if rays.orient[r] == rays.orient[ray] else -sign
+
+
+@inner
+def _alone(h: int, ray: int, state: State, field: Field) -> bool:
+    """Whether a neuron is on no hyperplane but that of this ray."""
+    count = len(field.rays.orient)
+    for r in range(count):
+        z = field.workspace.z[h * count + r]
+        if field.rays.line[r] != field.rays.line[ray] and not beyond_rounding(0, h, r, z, state.theta, field):
+            return False
+    return True
+
+
+@inner
+def _pin(h: int, ray: int, share: float, state: State, field: Field) -> None:
+    """Subtract a share of ∇z from the weights of a neuron."""
+    shape = field.shape
+    at = shape.weights_at[0] + h * shape.sizes[0]
+    for i in range(shape.sizes[0]):
+        state.theta[at + i] -= share * field.rays.orient[ray] * field.rays.normals[i, field.rays.line[ray]]
+    if shape.biased:
+        state.theta[shape.biases_at[0] + h] -= share
+
+
+@inner
+def _rate(h: int, ray: int, field: Field, v: Vector) -> tuple[float, float]:
+    """ż and |∇z|² of a unit of the first layer."""
+    shape = field.shape
+    fan_in, line, rate, square = shape.sizes[0], field.rays.line[ray], 0.0, 0.0
+    for i in range(fan_in):
+        n = field.rays.orient[ray] * field.rays.normals[i, line]
+        rate += v[shape.weights_at[0] + h * fan_in + i] * n
+        square += n * n
+    if shape.biased:
+        rate += v[shape.biases_at[0] + h]
+        square += 1.0
+    return rate, square if shape.train[0] else 0.0

@@ -1,0 +1,262 @@
+"""Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them.
+
+What a neuron does that has just reached one hyperplane is told by `at_hyperplane`. Everything else is here:
+several hyperplanes, neurons that slide already, ties, and w = 0.
+
+A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
+is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
+*attracts*, and any value between is possible. Filippov's solution is the u of least norm, and the neuron
+slides along the hyperplanes whose v_q lies strictly between. Where above > below the hyperplane *repels*, and
+the neuron leaves to one side.
+
+Convention where the flow is not unique: a neuron on a repelling hyperplane takes the side on which its mixing
+weight λ = (v − below)/(above − below), the share of time that descent with tiny steps spends there, is
+larger; ties go to the side of the normal. It leaves where it could also stay. A neuron at w = 0 with several
+ways out takes the fastest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, product
+
+import numpy as np
+from scipy.optimize import lsq_linear, nnls
+
+from biasfree.arrays import Float, Int
+from biasfree.dynamics import _policy as policy
+from biasfree.dynamics.kinks._crossings import CROSS, SLIDE, at_hyperplane
+
+#: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
+TINY = 1e-11
+AT_BOUND = 1e-9
+
+
+@dataclass(frozen=True)
+class Contact:
+    """The hyperplanes that a neuron is on, and their forces. `signs` are the sides it came from: 0 if it slid
+    or if they are not known; `hit` marks hyperplanes it has just reached."""
+
+    normals: Float[np.ndarray, "m D"]
+    above: Float[np.ndarray, "m"]
+    below: Float[np.ndarray, "m"]
+    rest: Float[np.ndarray, "D"]
+    signs: Int[np.ndarray, "m"]
+    hit: np.ndarray
+
+    @cached_property
+    def rate_rounding(self) -> float:
+        """Rates smaller than this are zero."""
+        return TINY * float(np.linalg.norm(self.rest) + np.abs(self.above).sum() + np.abs(self.below).sum())
+
+    @property
+    def attracts(self) -> np.ndarray:
+        """Whether each hyperplane attracts the neuron from both sides."""
+        return self.below - self.above > self.rate_rounding
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The new sign on every hyperplane, the velocity, and whether the flow branches here."""
+
+    signs: Int[np.ndarray, "m"]
+    velocity: Float[np.ndarray, "D"]
+    branches: bool
+
+
+def resolve(contact: Contact) -> Outcome:
+    """The signs with which a neuron leaves an event."""
+    plain = _plain(contact)
+    if plain is not None:
+        return plain
+    leaving, staying = _outcomes(contact)
+    if leaving:
+        return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
+    return staying[0] if staying else Outcome(*_slide(contact), True)
+
+
+def _plain(contact: Contact) -> Outcome | None:
+    """The outcome of a neuron that has just reached one hyperplane, where `at_hyperplane` tells; else
+    None."""
+    if len(contact.signs) != 1 or not contact.signs[0] or not contact.hit[0]:
+        return None
+    (normal,), side = contact.normals, int(contact.signs[0])
+    here, beyond = (contact.above[0], contact.below[0])[::side]
+    rate = side * float(normal @ (contact.rest + here * normal))
+    told = at_hyperplane(rate, float(contact.above[0] - contact.below[0]) * float(normal @ normal))
+    if told == CROSS:
+        return Outcome(-contact.signs, contact.rest + beyond * normal, False)
+    if told == SLIDE:
+        return Outcome(*_slide(contact), False)
+    return None
+
+
+def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
+    """The ways to go on, preferred ones first: those that leave every repelling hyperplane, and the
+    others."""
+    loose = ~contact.attracts
+    repels = contact.above - contact.below > contact.rate_rounding
+    leaving: list[Outcome] = []
+    staying: list[Outcome] = []
+    for sides in islice(product(*_preferences(contact, loose)), policy.MOST_CHOICES):
+        signs, velocity = _settle(contact, loose, np.array(sides, int))
+        rates = signs * (contact.normals @ velocity)
+        if (rates[repels] > contact.rate_rounding).all() and (rates[loose] >= -contact.rate_rounding).all():
+            leaving.append(Outcome(signs, velocity, False))
+        elif (rates[loose] >= -contact.rate_rounding).all():
+            staying.append(Outcome(signs, velocity, True))  # possible, but the least push ends it
+    return leaving, staying
+
+
+def _preferences(contact: Contact, loose: np.ndarray) -> list[tuple[int, int]]:
+    """For every hyperplane that does not attract, the side to try first: onward where it was just reached,
+    the side it came from where it was not, and the side of the larger mixing weight where it slid."""
+    first, slid = np.where(contact.hit, -1, 1) * contact.signs, contact.signs == 0
+    if (slid & loose).any():
+        balancing = -_inverse(contact.normals).T @ contact.rest
+        jump = contact.above - contact.below
+        weight = np.divide(balancing - contact.below, jump, out=np.full(len(jump), 0.5), where=jump != 0)
+        first = np.where(slid, np.where(weight >= 0.5, 1, -1), first)
+    return [(side, -side) for side in first[loose].tolist()]
+
+
+def _settle(contact: Contact, loose: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signs and velocity once the hyperplanes that do not attract are on the given sides: least norm on the
+    others."""
+    chosen = np.where(sides > 0, contact.above[loose], contact.below[loose])
+    force = contact.rest + chosen @ contact.normals[loose]
+    if len(chosen) == len(loose):
+        return sides, force
+    tight = ~loose
+    normals, low, high = contact.normals[tight], contact.above[tight], contact.below[tight]
+    held = _least_norm(normals, force, low, high)
+    # one hyperplane is solved exactly; there, weak forces too must lead away from the side that is chosen
+    slack = AT_BOUND * (high - low) * (len(low) > 1)
+    signs = np.zeros(len(loose), int)
+    signs[loose] = sides
+    signs[tight] = np.where(held <= low + slack, 1, np.where(held >= high - slack, -1, 0))
+    held = np.where(held <= low + slack, low, np.where(held >= high - slack, high, held))
+    sliding = normals[signs[tight] == 0]
+    velocity = force + np.where(signs[tight] == 0, 0.0, held) @ normals
+    return signs, across(sliding, velocity)
+
+
+def _least_norm(normals: np.ndarray, force: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """v in [low, high] with |force + Σ_q v_q n_q| least; as many at a bound as the minimum leaves free."""
+    if len(normals) <= 1:
+        return np.clip(-(normals @ force), low, high)
+    scale = np.max(high - low)
+    shifted = -(force + low @ normals) / scale
+    width = (high - low) / scale
+    # the solver's own limit, one step per hyperplane, may end above the least
+    found = lsq_linear(normals.T, shifted, (0, width), method="bvls", tol=1e-15, max_iter=policy.MOST_CHOICES)
+    held = np.clip(found.x, 0, width)
+    return low + scale * _to_vertex(normals, held, width)
+
+
+def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.ndarray:
+    """Move along directions that leave Σ_q v_q n_q alone until the hyperplanes strictly between are
+    independent."""
+    while True:
+        inner = np.flatnonzero((held > AT_BOUND * width) & (held < (1 - AT_BOUND) * width))
+        if np.linalg.matrix_rank(normals[inner]) == len(inner):
+            return held
+        idle = np.linalg.svd(normals[inner].T)[2][-1]
+        room = np.where(idle > 0, width[inner] - held[inner], held[inner])
+        used = np.abs(idle) > 1e-12
+        length = np.min(room[used] / np.abs(idle[used]))
+        held = held.copy()
+        held[inner] = np.clip(held[inner] + length * idle, 0, width[inner])
+
+
+def _slide(contact: Contact) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(len(contact.signs), int), across(contact.normals, contact.rest)
+
+
+def across(normals: Float[np.ndarray, "m D"], v: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
+    """v less its part in the span of the normals."""
+    return v - _inverse(normals) @ (normals @ v) if len(normals) else v
+
+
+def _inverse(normals: np.ndarray) -> np.ndarray:
+    """The pseudoinverse; that of one normal without a singular value decomposition."""
+    return normals.T / np.sum(normals**2) if len(normals) == 1 else np.linalg.pinv(normals)
+
+
+def departures(
+    normals: Float[np.ndarray, "Q D"],
+    above: Float[np.ndarray, "Q"],
+    below: Float[np.ndarray, "Q"],
+    rays: Float[np.ndarray, "R D"],
+) -> list[tuple[float, Int[np.ndarray, "Q"]]]:
+    """The ways out of w = 0, fastest first: the rate along each attracting ray and the signs on it.
+
+    Near w = 0 the velocity depends on the direction of w alone, so a neuron put on a ray of positive rate
+    moves in straight pieces, its rate growing, until it follows an attracting ray. None if no ray has a
+    positive rate.
+    """
+    along = rays @ normals.T
+    rates = np.maximum(along, 0) @ above + np.minimum(along, 0) @ below
+    scale = np.abs(above).sum() + np.abs(below).sum()
+    found: dict[tuple[int, ...], float] = {}
+    for ray in rays[rates > TINY * scale]:
+        for first in _starts(normals, above, below, ray):
+            signs, speed = _follow(normals, above, below, ray, first)
+            found.setdefault(tuple(signs), speed)
+    return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
+
+
+def can_rest(normals: np.ndarray, above: np.ndarray, below: np.ndarray, rays: np.ndarray) -> bool:
+    """Whether a neuron may stay at w = 0: whether 0 is an average of the velocities around it (Filippov),
+    here of those in the cones next to the rays."""
+    rng = np.random.default_rng(0)
+    span = np.linalg.svd(normals, full_matrices=False)[2]
+    near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), policy.NEIGHBORS, len(span))) @ span
+    sides = np.unique(np.sign(near.reshape(-1, rays.shape[1]) @ normals.T), axis=0)
+    velocities = np.where(sides > 0, above, below) @ normals
+    size = np.abs(velocities).max()
+    if size == 0:
+        return True
+    # weights of sum one whose average is zero
+    columns = np.vstack([velocities.T / size, np.ones(len(velocities))])
+    return bool(nnls(columns, np.append(np.zeros(len(columns) - 1), 1.0))[1] <= AT_BOUND)
+
+
+def _sides(normals: np.ndarray, w: np.ndarray) -> np.ndarray:
+    return np.sign(np.where(np.abs(normals @ w) < TINY, 0.0, normals @ w)).astype(int)
+
+
+def _starts(normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray) -> list[Outcome]:
+    """The ways to go on from w: all of them, so that no attracting ray is missed."""
+    signs = _sides(normals, w)
+    contact = _contact(normals, above, below, signs, signs == 0, np.zeros(len(signs), bool))
+    return _outcomes(contact)[0][: policy.MOST_STARTS] or [resolve(contact)]
+
+
+def _follow(
+    normals: np.ndarray, above: np.ndarray, below: np.ndarray, w: np.ndarray, outcome: Outcome
+) -> tuple[np.ndarray, float]:
+    """Signs and speed on the ray that a neuron starting at w, in the way of `outcome`, ends on."""
+    signs = _sides(normals, w)
+    on = signs == 0
+    rate, speed = np.zeros(len(signs)), 0.0
+    for _ in range(100 * len(normals)):  # the rate grows at every turn: only rounding could go on for ever
+        signs[on] = outcome.signs
+        rate, speed = normals @ outcome.velocity, float(np.linalg.norm(outcome.velocity))
+        ahead = signs * rate < -TINY * speed
+        if not ahead.any():
+            break
+        times = np.where(ahead, -(normals @ w) / np.where(ahead, rate, 1), np.inf)
+        w = w + times.min() * outcome.velocity
+        hit = times <= times.min() * (1 + TINY)
+        on = hit | (signs == 0)
+        outcome = resolve(_contact(normals, above, below, signs, on, hit))
+    # Far out, the velocity alone tells the sides; it tells nothing of hyperplanes it runs along.
+    far = np.where(np.abs(rate) > TINY * speed, np.sign(rate), signs)
+    return np.where(signs == 0, 0, far).astype(int), speed
+
+
+def _contact(normals, above, below, signs, on, hit) -> Contact:
+    rest = np.where(on, 0.0, np.where(signs > 0, above, below)) @ normals
+    return Contact(normals[on], above[on], below[on], rest, signs[on], hit[on])

@@ -1,0 +1,93 @@
+"""Units at an event, in NumPy: their places, signs and jumps, and the constraints made of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from biasfree.arrays import Float, Int
+from biasfree.dynamics.network._records import Constraints, Field
+
+
+class Unit(NamedTuple):
+    """A hidden neuron on a ray; in the first layer the first ray of a line stands for it."""
+
+    layer: int
+    neuron: int
+    ray: int
+
+
+class Watch(NamedTuple):
+    """A hyperplane that a neuron is on besides those it slides along: the unit, the side it is on, and its
+    gradient as a combination of theirs."""
+
+    unit: Unit
+    sign: int
+    mix: Float[np.ndarray, "m"]
+
+
+def unit_at(u: int, field: Field) -> Unit:
+    """The unit of a place in the flat arrays."""
+    layer = int(np.searchsorted(field.shape.units_at, u, side="right")) - 1
+    neuron, ray = divmod(u - int(field.shape.units_at[layer]), len(field.rays.orient))
+    return Unit(layer, neuron, ray)
+
+
+def place_of(unit: Unit, field: Field) -> int:
+    """The place of a unit in the flat arrays."""
+    return int(field.shape.units_at[unit.layer]) + unit.neuron * len(field.rays.orient) + unit.ray
+
+
+def set_sign(unit: Unit, sign: int, signs: np.ndarray, field: Field) -> None:
+    """Put a unit on a side of its hyperplane; in the first layer all rays of its line change with it."""
+    if unit.layer:
+        signs[place_of(unit, field)] = sign
+        return
+    rays = field.rays
+    line = rays.line[unit.ray]
+    both = np.arange(int(rays.first[line]), int(rays.first[line + 1]))
+    signs[unit.neuron * len(rays.orient) + both] = sign * rays.orient[both] * rays.orient[unit.ray]
+
+
+def no_constraints(rays: int) -> Constraints:
+    """The constraints of a flow in which no unit slides and no neuron rests."""
+    return constraints_of([], np.zeros(0, np.int64), np.zeros((0, rays)))
+
+
+def constraints_of(
+    units: list[Unit],
+    rest: Int[np.ndarray, "E"],
+    ways: Float[np.ndarray, "Y R"],
+    watched: list[Watch] | None = None,
+) -> Constraints:
+    """The constraints of these units, sorted by neuron, and of neurons at rest."""
+    watched = watched or []
+    first = [unit.neuron for unit in units if unit.layer == 0]
+    layer, neuron, ray = (np.array([unit[i] for unit in units], np.int64) for i in range(3))
+    watch, mix = np.zeros((len(watched), 4), np.int64), np.zeros((len(watched), len(units)))
+    for i, one in enumerate(watched):
+        mine = np.flatnonzero((layer == 0) & (neuron == one.unit.neuron))
+        watch[i] = one.unit.neuron, one.unit.ray, mine[0], mine[-1] + 1
+        mix[i, mine] = one.mix
+    return Constraints(
+        size=len(units) + len(rest),
+        single=len(first) == len(units) == len(set(first)),
+        layer=layer,
+        neuron=neuron,
+        ray=ray,
+        rest=rest,
+        ways=ways,
+        watch=watch,
+        watch_sign=np.array([one.sign for one in watched], np.int64),
+        watch_mix=mix,
+    )
+
+
+def jump_of(unit: Unit, field: Field) -> float:
+    """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
+    all rays of it, counts."""
+    rays = field.rays
+    at, line = place_of(unit, field) - unit.ray, rays.line[unit.ray]
+    begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
+    return (1 - field.shape.leak) * float(field.workspace.force[at + begin : at + end].sum())

@@ -1,0 +1,94 @@
+"""Native functions: compiled once by Numba for all shapes, without the GIL, and stored on disk.
+
+Numba compiles a stored function again if its own file has changed, but not if a function that it calls has.
+So all stored functions are removed once any file has changed that one of them is compiled from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+from biasfree.dynamics._stored import remove, say_unused, stored
+
+#: Division by zero gives infinity, as in NumPy.
+_NATIVE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_COUNTING: dict[str, Any] = {**_NATIVE, "_nrt": True}
+#: Without counts of references, which two thirds of the time of small networks went to: Numba counts every
+#: array of a record wherever it is handed on. The caller from Python holds all arrays meanwhile.
+_BORROWING: dict[str, Any] = {**_NATIVE, "_nrt": False}
+_INNER = {"no_cpython_wrapper": True}
+_STORED: list[Any] = []
+_STAMP = "biasfree-native-"
+
+
+def native(function: Callable[..., Any]) -> Any:
+    """The function, compiled when it is first called, and stored on disk where a folder can be written; it
+    makes no arrays."""
+    return _stored(function, _BORROWING)
+
+
+def native_allocating(function: Callable[..., Any]) -> Any:
+    """`native`, but it may make arrays and return them."""
+    return _stored(function, _COUNTING)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """A function that only native ones call; it makes no arrays."""
+    return njit(**_BORROWING, **_INNER)(function)
+
+
+def summing(function: Callable[..., Any]) -> Any:
+    """`inner`, with sums that the compiler may reorder, always in the same way for one shape."""
+    return njit(fastmath={"contract", "reassoc"}, **_BORROWING, **_INNER)(function)
+
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """`inner`, but it may make arrays for itself; only one that may make some, too, can take them from it."""
+    return njit(**_COUNTING, **_INNER)(function)
+
+
+def view(function: Callable[..., Any]) -> Any:
+    """A part of a function, which returns views of arrays."""
+    return njit(inline="always", **_NATIVE, **_INNER)(function)
+
+
+def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    compiled = stored(function, **options, no_cpython_wrapper=False)
+    _STORED.append(compiled)
+    return compiled
+
+
+def drop_stale() -> None:
+    """Remove the stored functions if other sources made them."""
+    folders = [Path(one.stats.cache_path) for one in _STORED if one.stats.cache_path is not None]
+    if not folders:
+        return
+    stamps = [folder / f"{_STAMP}{_digest()}" for folder in sorted(set(folders))]
+    if all(stamp.exists() for stamp in stamps):
+        return
+    try:
+        for stamp in stamps:
+            for old in [*stamp.parent.glob("*.nb[ci]"), *stamp.parent.glob(f"{_STAMP}*")]:
+                remove(old)
+            stamp.parent.mkdir(parents=True, exist_ok=True)
+            stamp.touch()
+    except OSError as error:  # what other sources made may still be there
+        say_unused(stamps[0].parent, error)
+        for compiled in _STORED:
+            compiled._cache.disable()
+    if sys.stderr.isatty():
+        print("compiling the flow, once for all shapes and for later processes", file=sys.stderr)
+
+
+def _digest() -> str:
+    """A digest of all files that native functions are compiled from."""
+    homes = {Path(one.py_func.__code__.co_filename).parent for one in _STORED}
+    sources = [source for home in sorted(homes) for source in sorted(home.glob("*.py"))]
+    given = [*Path(__file__).parents[1].glob("_policy.py"), *sources]
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in given)).hexdigest()[:16]

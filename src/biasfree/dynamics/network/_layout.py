@@ -1,0 +1,251 @@
+"""Arrays of a flow: the shape of the network, the data as rays, and the workspace of evaluations.
+
+Parameters are one vector θ: per layer its weights, row by row, and then its biases if there are any. A *unit*
+is a hidden neuron on a ray; arrays over units are flat: per layer, per neuron, per ray.
+
+Without biases the network is positively homogeneous: samples on one ray from the origin, x = c·u with c > 0,
+have activations c times those of u, so that a ray stands for all its samples. Two opposite rays lie on one
+line, and first-layer neurons change sides on both at once. With biases every sample is a ray and a line of
+its own.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from biasfree.arrays import Float, Int
+from biasfree.data import Dataset
+from biasfree.dynamics._policy import FEW_SLIDES
+from biasfree.dynamics.network._compiled import inner, view
+from biasfree.dynamics.network._hyperplanes import Hyperplanes, hyperplanes_of
+from biasfree.dynamics.network._records import Array, Matrix, Rays, Shape, Workspace
+from biasfree.dynamics.network._triangles import triangles_of
+from biasfree.losses import SQUARE, loss_named
+from biasfree.networks import Network
+
+#: |z| below ROUNDING·|w||a| says nothing about the side that a unit is on.
+ROUNDING = 1e-13
+#: Squares of lengths below this have no reliable digits: such samples act as if at the origin.
+VANISHING = np.finfo(float).tiny / np.finfo(float).eps
+
+
+@inner
+def slope(sign: int, leak: float) -> float:
+    """σ′ on that side; the mean of both where a unit slides."""
+    return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
+
+
+@view
+def matrix(theta: Array, at: int, rows: int, columns: int) -> Matrix:
+    """The weights of a layer, as a view of θ; also of arrays over units."""
+    return theta[at : at + rows * columns].reshape(rows, columns)
+
+
+def shape_of(network: Network, rays: int, *, l2: float, train: tuple[bool, ...], follow: bool) -> Shape:
+    """The shape of θ and of its units on so many rays."""
+    sizes, biased = np.array(network.sizes), network.biases is not None
+    weights_at, biases_at, at = [], [], 0
+    for fan_in, width in pairwise(sizes.tolist()):
+        weights_at.append(at)
+        biases_at.append(at + fan_in * width)
+        at += fan_in * width + biased * width
+    return Shape(
+        sizes=sizes,
+        weights_at=np.array(weights_at),
+        biases_at=np.array(biases_at),
+        units_at=places_on(sizes, rays),
+        leak=float(network.leak),
+        l2=float(l2),
+        train=np.array(train),
+        biased=biased,
+        follow=follow,
+    )
+
+
+def places_on(sizes: Int[np.ndarray, "L+1"], rays: int) -> Int[np.ndarray, "L-1"]:
+    """The places of layers of these sizes among their units on so many rays."""
+    return np.concatenate([[0], np.cumsum(sizes[1:-1] * rays)])
+
+
+def vector_of(network: Network) -> Float[np.ndarray, "N"]:
+    """θ of a network."""
+    biases = network.biases or [np.zeros(0)] * network.depth
+    pairs = zip(network.weights, biases, strict=True)
+    return np.concatenate([part.ravel() for pair in pairs for part in pair])
+
+
+def parts_of(states: Float[np.ndarray, "*T N"], shape: Shape) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Weights and biases of states θ, layer by layer, as views."""
+    weights, biases, lead = [], [], states.shape[:-1]
+    for layer, (fan_in, width) in enumerate(pairwise(shape.sizes.tolist())):
+        w, b = shape.weights_at[layer], shape.biases_at[layer]
+        weights.append(states[..., w : w + fan_in * width].reshape(*lead, width, fan_in))
+        if shape.biased:
+            biases.append(states[..., b : b + width])
+    return weights, biases
+
+
+def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tuple[Rays, Hyperplanes]:
+    """The data as the rays on which their samples lie, and the hyperplanes of these; without kinks to follow,
+    as few rays as will do."""
+    x, y, floor = _few_samples(network, data, loss) if smooth else (data.x, data.targets, 0.0)
+    lines = hyperplanes_of(x if network.biases is None else np.column_stack([x, np.ones(len(x))]))
+    normals, line, length = lines.normals, lines.hyperplane, lines.length
+    if network.biases is not None:
+        normals, length = x[np.unique(line, return_index=True)[1]], np.ones(len(x))
+    if not len(normals):  # one ray without weight, so that no array is empty
+        normals, line, length = 0 * x[:1], np.zeros(1, int), np.ones(1)
+        x, y, floor = 0 * x[:1], 0 * y[:1], _origin(y, loss) - _origin(0 * y[:1], loss)
+    some = np.flatnonzero(length)
+    key = 2 * line[some] + (length[some] < 0)
+    order = np.argsort(key, kind="stable")
+    keys, start = np.unique(key[order], return_index=True)
+    samples, start = some[order], np.append(start, len(some))
+    c, targets = np.abs(length[samples]), np.ascontiguousarray(y[samples].T)
+    squares = np.add.reduceat(c**2, start[:-1])
+    squares[squares < VANISHING] = 0.0
+    t = np.add.reduceat(c * targets, start[:-1], axis=1) / np.where(squares > 0, squares, np.inf)
+    gaps = np.sum((targets - c * np.repeat(t, np.diff(start), axis=1)) ** 2) / 2 if loss == "square" else 0.0
+    share = 1 / len(data)
+    rays = Rays(
+        normals=np.ascontiguousarray(normals.T),
+        line=keys // 2,
+        orient=np.where(keys % 2, -1.0, 1.0),
+        first=np.searchsorted(keys // 2, np.arange(len(normals) + 1)),
+        p=squares * share * bool(x.any() or network.biases),
+        t=np.ascontiguousarray(t),
+        loss=loss_named(loss).code,
+        start=start,
+        c=c,
+        y=targets,
+        share=share,
+        floor=share * float(gaps + _origin(y[length == 0], loss) + floor),
+        single=len(keys),
+    )
+    return rays, lines
+
+
+def _few_samples(network: Network, data: Dataset, loss: str) -> tuple[np.ndarray, np.ndarray, float]:
+    """Samples with the same velocities, and the part of the loss that they leave out, times the number of
+    samples: for a linear network with the square loss as many as inputs, by a QR factorization."""
+    x, y = data.x, data.targets
+    if network.leak < 1 or network.biases is not None or loss != "square" or len(x) <= 2 * x.shape[1]:
+        return x, y, 0.0
+    q, r = np.linalg.qr(x)
+    few = q.T @ y
+    return r, few, float(np.sum((y - q @ few) ** 2) / 2)
+
+
+def _origin(y: np.ndarray, loss: str) -> float:
+    """The loss of samples whose output is zero, times their number."""
+    return float(np.sum(loss_named(loss).value(np.zeros_like(y), y)))
+
+
+def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Workspace:
+    """Arrays to work in, for so many units that slide."""
+    units, outputs = int(shape.units_at[-1]), int(shape.sizes[-1])
+    by_line = (int(shape.sizes[1]), rays.normals.shape[1])
+    by_ray = (outputs, len(rays.orient))
+    return Workspace(
+        lines=np.zeros(by_line),
+        folded=np.zeros(by_line),
+        z=np.zeros(units),
+        a=np.zeros(units),
+        force=np.zeros(units),
+        before=np.zeros(units),
+        delta=np.zeros(units),
+        wrong=np.zeros(units, bool),
+        jumps=np.zeros(units),
+        low=np.zeros(units),
+        high=np.zeros(units),
+        f=np.zeros(by_ray),
+        e=np.zeros(by_ray),
+        back=np.zeros((slides, int(shape.sizes[1:-1].sum()))),
+        act=np.zeros((slides, int(shape.sizes[:-2].sum()))),
+        multipliers=np.zeros(slides),
+    )
+
+
+def empty_workspace(shape: Shape, rays: Rays) -> Workspace:
+    """An empty workspace: for flows that are evaluated by class."""
+    small = workspace_for(shape._replace(units_at=0 * shape.units_at), rays)
+    return small._replace(lines=np.zeros((0, 0)), folded=np.zeros((0, 0)))
+
+
+def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays, Int[np.ndarray, "r"]]:
+    """Some lines of the data, with `floor` as the loss that no network can remove; and the places of their
+    rays among all rays."""
+    counts = np.diff(rays.first)[lines]
+    which = _ranges(rays.first[lines], counts)
+    sizes = np.diff(rays.start)[which]
+    samples = _ranges(rays.start[which], sizes)
+    part = Rays(
+        normals=np.ascontiguousarray(rays.normals[:, lines]),
+        line=np.repeat(np.arange(len(lines)), counts),
+        orient=rays.orient[which],
+        first=np.append(0, np.cumsum(counts)),
+        p=rays.p[which],
+        t=np.ascontiguousarray(rays.t[:, which]),
+        loss=rays.loss,
+        start=np.append(0, np.cumsum(sizes)),
+        c=rays.c[samples],
+        y=np.ascontiguousarray(rays.y[:, samples]),
+        share=rays.share,
+        floor=floor,
+        single=len(which),
+    )
+    return part, which
+
+
+def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The integers of the ranges starts_i … starts_i + counts_i − 1, one after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+
+
+def joined(one: Rays, two: Rays) -> Rays:
+    """The lines of one, none of them merged, and then those of two."""
+    lines, rays, samples = one.normals.shape[1], len(one.orient), len(one.c)
+    return one._replace(
+        normals=np.concatenate([one.normals, two.normals], axis=1),
+        line=np.concatenate([one.line, two.line + lines]),
+        orient=np.concatenate([one.orient, two.orient]),
+        first=np.concatenate([one.first, two.first[1:] + rays]),
+        p=np.concatenate([one.p, two.p]),
+        t=np.concatenate([one.t, two.t], axis=1),
+        start=np.concatenate([one.start, two.start[1:] + samples]),
+        c=np.concatenate([one.c, two.c]),
+        y=np.concatenate([one.y, two.y], axis=1),
+        floor=one.floor + two.floor,
+        single=one.single + two.single,
+    )
+
+
+def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndarray, "r"]]:
+    """Rays with the same velocities under the square loss if the network is linear on all rays of a pattern:
+    per pattern as many as inputs, by a QR factorization; and their patterns. Rays of a negative pattern are
+    left out."""
+    present = np.flatnonzero(np.bincount(pattern + 1)[1:])
+    which = np.append(np.cumsum(np.bincount(present)) - 1, -1)[pattern]
+    tables, inputs = triangles_of(rays, which, len(present)), len(rays.normals)
+    triangles = np.tril(tables[:, :, : tables.shape[1]]).transpose(0, 2, 1)
+    few = np.concatenate(list(triangles[:, :inputs]))
+    floor, count = rays.floor + float(np.sum(triangles[:, inputs:] ** 2)) / 2, len(few)
+    part = Rays(
+        normals=np.ascontiguousarray(few[:, :inputs].T),
+        line=np.arange(count),
+        orient=np.ones(count),
+        first=np.arange(count + 1),
+        p=np.ones(count),
+        t=np.ascontiguousarray(few[:, inputs:].T),
+        loss=SQUARE,
+        start=np.arange(count + 1),
+        c=np.ones(count),
+        y=np.ascontiguousarray(few[:, inputs:].T),
+        share=rays.share,
+        floor=floor,
+        single=0,
+    )
+    return part, np.repeat(present, inputs)
