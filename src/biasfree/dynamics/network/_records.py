@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from biasfree.arrays import Bool, Float, Int
+from biasfree.dynamics.network._pointers import by_pointer
 
 if TYPE_CHECKING:
     Array = Float[np.ndarray, "*shape"]
@@ -24,6 +25,7 @@ else:
 Place = tuple[int, int, int]
 
 
+@by_pointer
 class Shape(NamedTuple):
     """The network without its weights: the places of its layers in θ and in the units, leak, L2, trained
     layers, and whether the signs of units follow the weights at every evaluation."""
@@ -39,6 +41,7 @@ class Shape(NamedTuple):
     follow: bool
 
 
+@by_pointer
 class Rays(NamedTuple):
     """The data. Ray r has the direction orient_r·normals[:, line_r]. Rays are sorted by line: those of line q
     are first_q … first_{q+1} − 1. The samples of ray r, of lengths c and targets y, are start_r … start_{r+1}
@@ -67,6 +70,7 @@ class Rays(NamedTuple):
     single: int
 
 
+@by_pointer
 class Workspace(NamedTuple):
     """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
     `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
@@ -91,6 +95,7 @@ class Workspace(NamedTuple):
     multipliers: Float[np.ndarray, "M"]
 
 
+@by_pointer
 class Constraints(NamedTuple):
     """The constraints until the next event. `size` is zero if there are none.
 
@@ -116,6 +121,7 @@ class Constraints(NamedTuple):
     watch_mix: Float[np.ndarray, "W M"]
 
 
+@by_pointer
 class Field(NamedTuple):
     """All that an evaluation of the velocity needs besides weights and signs."""
 
@@ -125,6 +131,7 @@ class Field(NamedTuple):
     constraints: Constraints
 
 
+@by_pointer
 class Groups(NamedTuple):
     """Neurons sorted into so many `classes`: the class of each, −1 for outliers, the sizes of classes, and
     the cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the
@@ -151,6 +158,7 @@ class Groups(NamedTuple):
     doubtful: Int[np.ndarray, "1"]
 
 
+@by_pointer
 class Side(NamedTuple):
     """Near or far lines in an evaluation: signs and s·z of the neurons evaluated one by one there, the values
     of s·z below which they are wrong, and the forces on a few of them; the even and odd parts of outputs by
@@ -169,6 +177,7 @@ class Side(NamedTuple):
     e: Float[np.ndarray, "K R"]
 
 
+@by_pointer
 class Buffers(NamedTuple):
     """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
     near lines in `linear_back`, of far ones in `far_back`), what belongs to near and to far lines, the
@@ -192,6 +201,7 @@ class Buffers(NamedTuple):
     along: Float[np.ndarray, "C M"]
 
 
+@by_pointer
 class Tolerance(NamedTuple):
     """The relative tolerance of a step, and the absolute one of every array over the relative one."""
 
@@ -199,6 +209,7 @@ class Tolerance(NamedTuple):
     floors: Float[np.ndarray, "2L"]
 
 
+@by_pointer
 class Classes(NamedTuple):
     """Neurons sorted into classes, and buffers for their evaluation."""
 

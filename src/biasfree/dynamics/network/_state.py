@@ -9,6 +9,7 @@ import numpy as np
 from biasfree.arrays import Float, Int
 from biasfree.dynamics._policy import COLUMNS
 from biasfree.dynamics.network._compiled import allocating, inner
+from biasfree.dynamics.network._pointers import by_pointer
 from biasfree.dynamics.network._records import Vector
 from biasfree.dynamics.network._vectors import combination
 
@@ -60,6 +61,7 @@ STATUS = np.dtype(
 )
 
 
+@by_pointer
 class State(NamedTuple):
     """The state of the integrator: θ, its signs, the stages, the end (`arrival`) and a point (`dense`) of the
     step under way, and its `status`. `balance` is the root of |w_h|² − |a_h|² of every neuron, with its sign;
@@ -79,6 +81,7 @@ class State(NamedTuple):
         return self._replace(balance=balance, sizes=np.zeros((2, len(balance))))
 
 
+@by_pointer
 class Saves(NamedTuple):
     """Times to save at, and what is saved there."""
 
