@@ -125,27 +125,31 @@ def test_diverse_neurons_have_no_classes():
 
 
 def deep(seed, *, leak=0.0, outputs=1, depth=3):
-    """A deep network in the plane, where many samples share a pattern, and its data: 24 000 units or more."""
-    data = oracles.random_data(600, 2, outputs=outputs, seed=seed)
+    """A deep network in the plane, where many samples share a pattern, and its data: 40 000 units or more."""
+    data = oracles.random_data(1000, 2, outputs=outputs, seed=seed)
     sizes = (2, *((20, 20) if depth == 3 else (16, 16, 16)), outputs)
     return bf.networks.gaussian(sizes, scale=1.0, seed=seed, leak=leak), data
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("leak", "outputs", "depth", "l2"), [(0.0, 1, 3, 0.0), (0.3, 2, 4, 0.1)])
-def test_flows_with_merged_rays_are_flows_of_all(seed, leak, outputs, depth, l2):
-    network, data = deep(seed, leak=leak, outputs=outputs, depth=depth)
-    ts = np.linspace(0, 2, 3)
-    run = flow(network, data, ts, rtol=1e-3, l2=l2)
-    assert 0 < run.stats.by_class < run.stats.evaluations
-    assert_losses(run, data)
-    exact = flow(network, data, ts, rtol=1e-6, l2=l2)
-    grown = oracles.growth(lambda other: flow(other, data, ts, rtol=1e-6, l2=l2), network, exact)
-    # the errors of steps may grow along the path up to three times as much as two random changes of all the
-    # weights, which have little of the direction that grows most
-    assert oracles.distance(run, exact) <= 3 * grown * stated(run, exact)
-    far, near = descent_distances(exact, network, data, (0.02, 0.005), l2=l2)
-    assert near < far / 2
+def test_flows_with_merged_rays_are_flows_of_all(leak, outputs, depth, l2):
+    """Whether merging is worth it depends on the network."""
+    ts, merged = np.linspace(0, 2, 3), 0
+    for seed in range(3):
+        network, data = deep(seed, leak=leak, outputs=outputs, depth=depth)
+        run = flow(network, data, ts, rtol=1e-4, l2=l2)
+        merged += run.stats.by_class
+        assert run.stats.by_class < run.stats.evaluations
+        assert_losses(run, data)
+        exact = flow(network, data, ts, rtol=1e-6, l2=l2)
+        exactly = partial(flow, data=data, ts=ts, rtol=1e-6, l2=l2)
+        grown = oracles.growth(exactly, network, exact)
+        # the errors of steps may grow along the path up to three times as much as two random changes of all
+        # the weights, which have little of the direction that grows most
+        assert oracles.distance(run, exact) <= 3 * grown * stated(run, exact)
+        far, near = descent_distances(exact, network, data, (0.02, 0.005), l2=l2)
+        assert near < far / 2
+    assert merged > 0
 
 
 def test_inputs_that_are_zero_by_structure_stay_so():

@@ -41,8 +41,8 @@ BLOCK_ELEMENTS = 2**22
 COLUMNS = 128
 #: Rows that are computed at once: every number loaded is used as often.
 ROWS = 4
-#: Multiplications up to which BLAS takes one thread, and is faster than the loops here.
-BLAS_PRODUCTS = 2**18
+#: Activations of a layer on the samples that pass through the network at once: they stay in a core's cache.
+CHUNK = 2**16
 #: Rows that a triangle absorbs at once.
 TRIANGLE_ROWS = 64
 
@@ -108,19 +108,42 @@ LOCATE_ABOVE = 30.0
 #: The factor by which the expected cost of a correction falls with every step that is not corrected.
 FORGET = 0.8
 
-# Merged rays of deep networks.
+# Merged samples.
 
-#: Units from which merged rays may be worth it: below, evaluations cost less than sorting.
-MERGED_UNITS = 20_000
-#: The share of rays that may be left for merging to be worth it.
+#: Units times evaluations in a step from which merged samples may be worth it, and samples per input: below,
+#: a step costs less than sorting.
+MERGED_UNITS = 1e5
+FEW_SAMPLES = 8
+#: The share of samples, or of their cost, that may be left for merging to be worth it.
 MERGED_WORTH = 0.7
-#: Rays per input from which on those of a pattern are merged.
-MERGED_RAYS = 2
-#: Steps for which a merged ray should stay on its side of all hyperplanes, at least.
-MERGED_STEPS = 6
-#: Steps between two attempts to merge rays, and between two to merge more of them.
-MERGE_AFTER = 4
-MERGE_MORE_AFTER = 8
+#: Samples per input from which on those of a pattern are merged.
+CROWD = 2
+#: The number of patterns whose samples may be merged: the most frequent ones.
+MOST_PATTERNS = 64
+#: Steps for which merged samples should keep their patterns, at least.
+LEAST_STEPS = 4
+#: The least margin, well above the rounding of a native check.
+LEAST_MARGIN = 1e-5
+#: Costs in those of a neuron on a sample in one evaluation: of sorting, and of sorting a sample besides its
+#: neurons.
+SORTING_COST = 4e5
+SORTED_SAMPLE_COST = 150
+#: More samples than that are sorted for long, since deeper levels take care of those that are left: their
+#: share of the cost.
+MANY_SAMPLES = 4096
+SHARE_OF_MANY = 0.02
+MORE_SAMPLES = 256
+SHARE_OF_MORE = 0.15
+#: Rows per column that are factorized at once: they stay in a core's cache.
+BLOCK_ROWS = 16
+#: Inputs of neurons that are in memory at once.
+SORTED_ELEMENTS = 2**18
+#: Steps between two attempts to merge samples, at least and at most: of a flow, and of a descent, whose steps
+#: have one evaluation.
+FLOW_PATIENCE = (4, 256)
+DESCENT_PATIENCE = (16, 512)
+#: After so many times the steps that they should last, merged samples are sorted again: neurons turn slower.
+LIVES = 4
 
 # Classes of aligned neurons of two layers. A class keeps its signs on lines that its cone moves across, where
 # merged rays would have to be sorted again.
@@ -151,7 +174,7 @@ STEPS_AHEAD = 3.0
 STEPS_TRIED = 2.0 ** np.arange(1, 8)
 #: Costs, in those of evaluating a neuron on a line: of sorting; of a middle line, per class and output; and
 #: of an evaluation besides its lines, per neuron. And evaluations in a step.
-SORTING_COST = 1e6
+CLASS_SORTING_COST = 1e6
 MIDDLE_COST = 12
 BESIDES_COST = 10
 STEP_EVALUATIONS = 7

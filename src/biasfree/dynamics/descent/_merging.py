@@ -19,7 +19,7 @@ import numpy as np
 from biasfree.arrays import Bool, Float, Int
 from biasfree.dynamics._problem import Params
 from biasfree.dynamics.evaluate._cones import TINY, Cones, cones_of, directions_of
-from biasfree.dynamics.evaluate._turns import lengths, turns
+from biasfree.dynamics.network._turns import lengths, turns
 
 #: Samples per input from which on those of a pattern are merged.
 CROWD = 2

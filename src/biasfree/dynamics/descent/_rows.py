@@ -8,7 +8,7 @@ from biasfree.arrays import Float
 from biasfree.data import Dataset
 from biasfree.dynamics.descent._merging import Level, SampleMerging
 from biasfree.dynamics.descent._native_loop import Inputs, Merged
-from biasfree.dynamics.evaluate._turns import lengths
+from biasfree.dynamics.network._turns import lengths
 from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 

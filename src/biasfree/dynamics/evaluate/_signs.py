@@ -7,15 +7,15 @@ import numpy as np
 from biasfree.dynamics._policy import COLUMNS
 from biasfree.dynamics.network._compiled import inner, native, native_allocating
 from biasfree.dynamics.network._layout import ROUNDING
-from biasfree.dynamics.network._records import Integers, Matrix, Rays, Signs, SignTable
+from biasfree.dynamics.network._records import Integers, Matrix, Rays, SignTable
 from biasfree.dynamics.network._vectors import combination, norm
 
 
 @native_allocating
-def all_signs(w: Matrix, rays: Rays, signs: Signs) -> int:
+def all_signs(w: Matrix, rays: Rays, signs: SignTable) -> int:
     """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
     these keep their signs if they have any."""
-    by_ray, room, unclear = signs.reshape(len(w), len(rays.orient)), np.zeros(COLUMNS), 0
+    room, unclear = np.zeros(COLUMNS), 0
     for begin in range(0, rays.normals.shape[1], COLUMNS):
         end = min(begin + COLUMNS, rays.normals.shape[1])
         z = room[: end - begin]
@@ -25,7 +25,7 @@ def all_signs(w: Matrix, rays: Rays, signs: Signs) -> int:
             for q in range(begin, end):
                 unclear += abs(z[q - begin]) <= bound
                 for r in range(rays.first[q], rays.first[q + 1]):
-                    by_ray[h, r] = _side(rays.orient[r] * z[q - begin], bound, by_ray[h, r])
+                    signs[h, r] = _side(rays.orient[r] * z[q - begin], bound, signs[h, r])
     return unclear
 
 

@@ -17,7 +17,7 @@ from biasfree.dynamics.evaluate._cones import (
     in_order_of,
     tangents_of,
 )
-from biasfree.dynamics.network._layout import joined, merged, part_of
+from biasfree.dynamics.network._layout import joined, merged, part_of, rays_on
 from biasfree.dynamics.network._records import Buffers, Classes, Groups, Rays, Side
 from biasfree.losses import SQUARE
 
@@ -121,7 +121,7 @@ class Sorter:
         wides = turns[:, None] + pace * policy.STEPS_TRIED
         middle = np.searchsorted(lines, wides, side="right") - near[:, None]
         each = policy.STEP_EVALUATIONS * policy.MIDDLE_COST * classes * self._outputs
-        steps = np.argmin(policy.SORTING_COST / policy.STEPS_TRIED + each * middle, axis=1)
+        steps = np.argmin(policy.CLASS_SORTING_COST / policy.STEPS_TRIED + each * middle, axis=1)
         wide, middle = (np.take_along_axis(a, steps[:, None], axis=1)[:, 0] for a in (wides, middle))
         rest = count - near
         far = np.where(outliers > 0, rest, np.minimum(rest, few + policy.MIDDLE_COST * middle))
@@ -164,7 +164,8 @@ def _everything(rays: Rays) -> Around:
 def _around(cones: Cones, sides: np.ndarray, lines: np.ndarray, nearest: float, rays: Rays) -> Around:
     """The lines up to the angle `nearest` to the centers, and the others merged."""
     far = lines > nearest
-    some, at = part_of(rays, np.flatnonzero(~far), 0.0)
+    at = rays_on(rays, np.flatnonzero(~far))
+    some = part_of(rays, at, 0.0)
     rest, codes = merged(rays, _by_ray(np.where(far, _codes(sides), -1), len(sides), rays))
     reach = (1 - 1e-12) * float(lines[far].min())
     return Around(joined(some, rest), some.normals.shape[1], codes, at, cones.centers, reach)
@@ -191,18 +192,21 @@ def _groups(
     middle = np.flatnonzero((lines > choice.tight) & (lines <= choice.wide))
     far = np.append(np.flatnonzero(lines > choice.wide), np.arange(around.lines, rays.normals.shape[1]))
     reach = (1 - 1e-12) * float(lines[lines > choice.wide].min(initial=limit))  # up to the first far line
-    near_rays, near_at = part_of(rays, near, 0.0 if len(middle) + len(far) else rays.floor)
+    near_at = rays_on(rays, near)
+    near_rays = part_of(rays, near_at, 0.0 if len(middle) + len(far) else rays.floor)
     codes = np.append(_codes(sides), around.codes)
     few = 2**count * len(rays.normals)
     if len(around.codes) or (count and not len(outliers) and rays.loss == SQUARE and len(far) > 2 * few):
-        far_rays, far_at = part_of(rays, middle, 0.0)
+        far_at = rays_on(rays, middle)
+        far_rays = part_of(rays, far_at, 0.0)
         pattern = np.full(len(codes), -1)
         pattern[far] = codes[far]
         rest, far_codes = merged(rays, _by_ray(pattern, count, rays))
         far_rays, codes = joined(far_rays, rest), np.append(codes[middle], far_codes)
     else:
         far = np.append(middle, far)
-        far_rays, far_at = part_of(rays, far, rays.floor if len(far) else 0.0)
+        far_at = rays_on(rays, far)
+        far_rays = part_of(rays, far_at, rays.floor if len(far) else 0.0)
         codes = codes[far]
     return Groups(
         active=count > 0,

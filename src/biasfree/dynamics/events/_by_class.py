@@ -100,12 +100,13 @@ class ByClass:
     def _sign_all(self) -> int:
         """Put all units on their sides; returns how many are on their hyperplanes."""
         flow = self._flow
-        return all_signs(flow.first.weights(flow.state.theta), flow.rays, flow.state.signs)
+        first, signs = flow.first, flow.first.by_ray(flow.state.signs)
+        return all_signs(first.weights(flow.state.theta), flow.rays, signs)
 
     def _single_units(self, classes: Classes) -> list[tuple[Any, ...]]:
         """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
         groups, buffers = classes
-        signs = self._flow.state.signs.reshape(self._width, -1)
+        signs = self._flow.first.by_ray(self._flow.state.signs)
         near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
         return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
 

@@ -33,8 +33,8 @@ class Deep:
 
     def __init__(self, flow: Flow, log: Log):
         self._flow, self._log = flow, log
-        self._merging = Merging(flow, log)
-        self._passing = Passing(flow, log, self._merging)
+        self._merging = Merging(flow)
+        self._passing = Passing(flow, log)
         self._chattering = Chattering(flow, log)
         self._began = (0.0,) if branches_initially(flow) else ()
         if flow.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
@@ -64,7 +64,7 @@ class Deep:
         """Take the step under way: with other rays if those merged do not survive it, with a correction if
         many units pass in it, or else up to its first event, which is decided."""
         flow = self._flow
-        if not self._merging.hold():
+        if flow.state.status.spread:
             self._merging.renew()
             return
         outcome = self._passing.attempt(saves)
@@ -210,8 +210,8 @@ class Deep:
         self._log.counts.update(happened)
         self._log.note(happened, 0, h)
         first.put_weights(hidden, flow.state.theta)
-        count, column = len(rays.orient), signs[:, h]
-        flow.state.signs[h * count : (h + 1) * count] = column[rays.line] * rays.orient
+        column = signs[:, h]
+        first.by_ray(flow.state.signs)[h] = column[rays.line] * rays.orient
         others = [unit for unit in flow.units if unit.layer or unit.neuron != h]
         rest = flow.constraints.rest[flow.constraints.rest != h]
         if not column.any():

@@ -18,7 +18,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics.events import _sides as sides
 from biasfree.dynamics.kinks._decide import across
-from biasfree.dynamics.kinks._units import Unit, place_of
+from biasfree.dynamics.kinks._units import Unit, of_layer
 from biasfree.dynamics.network._hyperplanes import hyperplanes_of
 from biasfree.dynamics.network._layout import ROUNDING, parts_of
 from biasfree.dynamics.steps._flow import Flow, Limits
@@ -168,14 +168,14 @@ def _rate(
     layer, neuron, rays, positive = contact
     unit = Unit(layer, neuron, int(rays[0]))
     flow.state.signs[:] = others
-    places = place_of(unit, flow.field) - rays[0] + rays
-    flow.state.signs[places] = np.where(active, 1, -1)
+    of_layer(flow.state.signs, layer, flow.shape)[neuron, rays] = np.where(active, 1, -1)
     alone = ~sides.inputs_of(flow, layer + 1)[:, rays].any(axis=0)
     for ray in rays[active & alone].tolist():
         sides.set_above(flow, unit, ray)
     flow.examine(flow.state.theta)
     rate, square, _ = flow.rate(unit)
-    push = np.abs(flow.workspace.force[places]) @ row_norms(sides.inputs_of(flow, layer)[:, rays].T)
+    force = of_layer(flow.workspace.force, layer, flow.shape)[neuron, rays]
+    push = np.abs(force) @ row_norms(sides.inputs_of(flow, layer)[:, rays].T)
     speed = push + np.linalg.norm(flow.velocity[: flow.shape.weights_at[layer + 1]])
     return rate if positive[0] else -rate, TINY * float(np.sqrt(square) * speed)
 
@@ -187,6 +187,5 @@ def _on_hyperplanes(flow: Flow, layer: int) -> Bool[np.ndarray, "H R"]:
     rows, sizes = weights[layer], row_norms(sides.inputs_of(flow, layer).T)
     if biases:
         rows = np.column_stack([rows, biases[layer]])
-    units = slice(flow.shape.units_at[layer], flow.shape.units_at[layer + 1])
-    z = flow.workspace.z[units].reshape(len(rows), -1)
+    z = of_layer(flow.workspace.z, layer, flow.shape)
     return (np.abs(z) <= ROUNDING * np.outer(row_norms(rows), sizes)) & (sizes > 0)

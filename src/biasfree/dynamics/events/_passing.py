@@ -14,7 +14,6 @@ import numpy as np
 
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics.events._event import Log, release, size_of
-from biasfree.dynamics.events._merging import Merging
 from biasfree.dynamics.events._sides import update_above
 from biasfree.dynamics.kinks._corrections import correction
 from biasfree.dynamics.kinks._search import flip, jumps_of
@@ -46,8 +45,8 @@ class _Passed(NamedTuple):
 class Passing:
     """Corrects steps, and remembers what the last correction left."""
 
-    def __init__(self, flow: Flow, log: Log, merging: Merging):
-        self._flow, self._log, self._merging = flow, log, merging
+    def __init__(self, flow: Flow, log: Log):
+        self._flow, self._log = flow, log
         self._shift, self._change = np.zeros((2, len(flow.state.theta)))
         self._expected = 0.0  # the cost of a correction in budgets, over the third power of a step's length
 
@@ -91,7 +90,7 @@ class Passing:
             self._restore(signs, units)
             found, _ = self._corrected(*slides)
         self._expected = found.cost / budget / (found.fraction * length) ** 3
-        if not (found.cost <= budget and self._merging.hold()):
+        if not (found.cost <= budget and flow.holds()):
             self._restore(signs, units)
             flow.examine(state.arrival)  # as after the last stage of the step
             return Passage.LEFT
@@ -129,7 +128,7 @@ class Passing:
         some = np.union1d(passed, late)  # moved by others, they are at their hyperplanes sooner or later
         times = np.abs(workspace.z[some] - inputs[some]) / np.maximum(speeds[some], np.finfo(float).tiny)
         times = np.minimum(times, np.where(beyond[some] > 0, beyond[some], length))
-        neurons = np.bincount(some // len(flow.rays.orient), workspace.jumps[some] * times)
+        neurons = np.bincount(self._neurons(some), workspace.jumps[some] * times)
         left = size_of(flow.velocity - before - self._change)
         cost = size_of(neurons) + length / 2 * left
         found = _Passed(fraction, end + self._shift, passed, cost, late)
@@ -144,12 +143,19 @@ class Passing:
     def _line_of(self, place: int) -> np.ndarray:
         """The places that change sides with a unit: its own, in the first layer all rays of its line; of −1
         none."""
-        rays = self._flow.rays
-        neuron, ray = divmod(place, len(rays.orient))
-        if place < 0 or place >= self._flow.shape.units_at[1]:
+        rays, shape = self._flow.rays, self._flow.shape
+        if place < 0 or place >= shape.units_at[1]:
             return np.array([place] * (place >= 0), np.int64)
+        ray, neuron = divmod(place, int(shape.sizes[1]))
         line = rays.line[ray]
-        return neuron * len(rays.orient) + np.arange(rays.first[line], rays.first[line + 1])
+        return np.arange(rays.first[line], rays.first[line + 1]) * shape.sizes[1] + neuron
+
+    def _neurons(self, places: np.ndarray) -> np.ndarray:
+        """The numbers of the hidden neurons of units, layer after layer."""
+        shape = self._flow.shape
+        layer = np.searchsorted(shape.units_at, places, side="right") - 1
+        before = np.append(0, np.cumsum(shape.sizes[1:-1]))[layer]
+        return before + (places - shape.units_at[layer]) % shape.sizes[layer + 1]
 
     def _flip(self, places: np.ndarray) -> None:
         """Put units on their other sides."""

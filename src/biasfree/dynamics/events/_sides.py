@@ -13,7 +13,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics.events._event import Log
 from biasfree.dynamics.kinks import _constraints as native
 from biasfree.dynamics.kinks._search import flip_wrong
-from biasfree.dynamics.kinks._units import Unit, place_of, unit_at
+from biasfree.dynamics.kinks._units import Unit, of_layer, place_of, unit_at
 from biasfree.dynamics.steps._flow import Flow
 
 
@@ -21,8 +21,8 @@ def first_signs(flow: Flow) -> None:
     """The signs of θ, layer by layer; σ′(0) = α where a unit is on its hyperplane."""
     for layer in range(len(flow.shape.sizes) - 2):
         flow.examine(flow.state.theta)
-        some = slice(flow.shape.units_at[layer], flow.shape.units_at[layer + 1])
-        flow.state.signs[some] = np.where(flow.workspace.z[some] > 0, 1, -1)
+        z = of_layer(flow.workspace.z, layer, flow.shape)
+        of_layer(flow.state.signs, layer, flow.shape)[:] = np.where(z > 0, 1, -1)
 
 
 def step_over(flow: Flow, log: Log) -> None:
@@ -39,14 +39,12 @@ def step_over(flow: Flow, log: Log) -> None:
 def begin_again(flow: Flow, log: Log) -> None:
     """Evaluate the velocity after a change. A unit that sees a ray with an input of exactly zero, as weights
     with blocks of zeros have, follows σ′(0) = α."""
-    shape, workspace, count, idle_units = flow.shape, flow.workspace, len(flow.rays.orient), False
+    shape, workspace, idle_units = flow.shape, flow.workspace, False
     flow.examine(flow.state.theta)
     for layer in range(1, len(shape.sizes) - 2):
-        places = slice(shape.units_at[layer], shape.units_at[layer + 1])
-        below = slice(shape.units_at[layer - 1], shape.units_at[layer])
-        seen = workspace.a[below].reshape(-1, count).any(axis=0)
-        signs = flow.state.signs[places].reshape(-1, count)
-        idle = (workspace.z[places].reshape(signs.shape) == 0) & (signs > 0) & seen
+        seen = of_layer(workspace.a, layer - 1, shape).any(axis=0)
+        signs = of_layer(flow.state.signs, layer, shape)
+        idle = (of_layer(workspace.z, layer, shape) == 0) & (signs > 0) & seen
         idle[:, flow.rays.single :] = False
         if idle.any():
             signs[idle] = -1
@@ -84,8 +82,7 @@ def inputs_of(flow: Flow, layer: int, ray: int | slice = slice(None)) -> Float[n
     if layer == 0:
         seen = rays.orient[ray] * rays.normals[:, rays.line[ray]]
     else:
-        below = slice(shape.units_at[layer - 1], shape.units_at[layer])
-        seen = flow.workspace.a[below].reshape(-1, len(rays.orient))[:, ray]
+        seen = of_layer(flow.workspace.a, layer - 1, shape)[:, ray]
     return np.concatenate([seen, np.ones_like(seen[:1])]) if shape.biased else seen
 
 
@@ -98,17 +95,17 @@ def update_above(flow: Flow, places: np.ndarray) -> None:
 def _may_set_above(flow: Flow, places: np.ndarray) -> np.ndarray:
     """Those of the units at these places on whose lines a neuron of their layer may be the only one that is
     active, or inputs of the layers above are exactly zero."""
-    shape, rays, count = flow.shape, flow.rays, len(flow.rays.orient)
+    shape, rays = flow.shape, flow.rays
     if shape.leak > 0 or shape.biased:
         return places[:0]
-    found, idle = np.zeros(len(places), bool), np.zeros(count, bool)
+    found, idle = np.zeros(len(places), bool), np.zeros(len(rays.orient), bool)
     for layer in range(len(shape.sizes) - 3, -1, -1):
-        part = slice(shape.units_at[layer], shape.units_at[layer + 1])
-        alone = (flow.state.signs[part].reshape(-1, count) >= 0).sum(axis=0) <= 1
+        begin, end = shape.units_at[layer : layer + 2]
+        alone = (of_layer(flow.state.signs, layer, shape) >= 0).sum(axis=0) <= 1
         some = np.bincount(rays.line, alone | idle) > 0
-        mine = (places >= part.start) & (places < part.stop)
-        found[mine] = some[rays.line[(places[mine] - part.start) % count]]
-        idle |= (flow.workspace.z[part].reshape(-1, count) == 0).any(axis=0)
+        mine = (places >= begin) & (places < end)
+        found[mine] = some[rays.line[(places[mine] - begin) // shape.sizes[layer + 1]]]
+        idle |= (of_layer(flow.workspace.z, layer, shape) == 0).any(axis=0)
     return places[found]
 
 
@@ -144,20 +141,19 @@ def set_signs_above(flow: Flow, unit: Unit) -> bool:
 
 def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
     """Set the signs above a unit that becomes active on this ray; returns whether there are any."""
-    shape, state, count, changed = flow.shape, flow.state, len(flow.rays.orient), []
-    part = slice(shape.units_at[unit.layer], shape.units_at[unit.layer + 1])
-    column = state.signs[part].reshape(-1, count)[:, ray]
+    shape, state, changed = flow.shape, flow.state, []
+    column = of_layer(state.signs, unit.layer, shape)[:, ray]
     alone = shape.leak == 0 and not (np.delete(column, unit.neuron) >= 0).any()
     signal = np.zeros(shape.sizes[unit.layer + 1])
     signal[unit.neuron] = 1.0
     for layer in range(unit.layer + 1, len(shape.sizes) - 2):
         at, width = shape.weights_at[layer], int(shape.sizes[layer + 1])
         signal = state.theta[at : at + width * len(signal)].reshape(width, -1) @ signal
-        places = shape.units_at[layer] + np.arange(width) * count + ray
-        idle = alone | ((flow.workspace.z[places] == 0) & (signal != 0))
-        state.signs[places[idle]] = np.where(signal[idle] > 0, 1, -1)
+        signs, z = (of_layer(array, layer, shape)[:, ray] for array in (state.signs, flow.workspace.z))
+        idle = alone | ((z == 0) & (signal != 0))
+        signs[idle] = np.where(signal[idle] > 0, 1, -1)
         changed += [Unit(layer, int(k), ray) for k in np.flatnonzero(idle)]
-        signal = np.where(state.signs[places] > 0, signal, shape.leak * signal)
+        signal = np.where(signs > 0, signal, shape.leak * signal)
     if any(one in changed for one in flow.units):  # they are at zero whatever their signs
         flow.constrain([one for one in flow.units if one not in changed])
     return bool(changed)

@@ -140,8 +140,7 @@ class TwoLayers:
         """Take over the signs of neurons on hyperplanes, (Q, H), and their constraints."""
         flow, first = self._flow, self._flow.first
         orient = flow.rays.orient.astype(np.int8)
-        by_ray = flow.state.signs.reshape(signs.shape[1], -1)
-        np.multiply(signs.T[:, flow.rays.line], orient, out=by_ray, casting="unsafe")
+        first.by_ray(flow.state.signs)[:] = signs.T[:, flow.rays.line] * orient
         resting = (signs == 0).all(axis=0)
         if first.decisions.drifts:
             resting &= ~first.weights(flow.state.theta).any(axis=1)

@@ -13,19 +13,16 @@ import math
 import numpy as np
 
 from biasfree.dynamics.network._compiled import allocating, inner, native_allocating
-from biasfree.dynamics.network._field import backward, forward
-from biasfree.dynamics.network._layout import slope
+from biasfree.dynamics.network._field import evaluate
+from biasfree.dynamics.network._layout import place, slope
 from biasfree.dynamics.network._records import Field, Matrix, Place, Signs, Vector
-from biasfree.dynamics.network._residual import residual
 from biasfree.dynamics.network._vectors import fill
 
 
 @inner
 def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
-    wrong = forward(theta, signs, field)
-    residual(field.rays, field.workspace.f, field.workspace.e, 0, len(field.rays.orient))
-    backward(theta, signs, field, out)
+    wrong = evaluate(theta, signs, field, out)
     if field.constraints.size > 0:
         constrain(theta, signs, field, out)
         decay_at_rest(theta, field, out)
@@ -123,7 +120,7 @@ def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vecto
     shape = field.shape
     rays = field.rays
     layer, neuron, ray = unit
-    count, fan_in = len(rays.orient), shape.sizes[0]
+    fan_in = shape.sizes[0]
     fill(back, 0.0)
     fill(act, 0.0)
     for i in range(fan_in):
@@ -131,7 +128,7 @@ def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vecto
     back_at, act_at = 0, fan_in
     for below in range(layer):
         for i in range(shape.sizes[below + 1]):
-            act[act_at + i] = field.workspace.a[shape.units_at[below] + i * count + ray]
+            act[act_at + i] = field.workspace.a[place(below, i, ray, shape)]
         back_at += shape.sizes[below + 1]
         act_at += shape.sizes[below + 1]
     back[back_at + neuron] = 1.0
@@ -144,8 +141,7 @@ def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vecto
                 for i in range(fan_in):
                     back[below + i] += factor * theta[at + k * fan_in + i]
         for i in range(fan_in):
-            sign = signs[shape.units_at[above - 1] + i * count + ray]
-            back[below + i] *= slope(sign, shape.leak)
+            back[below + i] *= slope(signs[place(above - 1, i, ray, shape)], shape.leak)
         back_at = below
     if layer > 0:
         for h in field.constraints.rest:
@@ -157,7 +153,6 @@ def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, fi
     """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
     shape = field.shape
     layer, neuron, ray = unit
-    count = len(field.rays.orient)
     back = np.zeros(shape.sizes[layer + 1])
     back[neuron] = -multiplier
     for above in range(layer, 0, -1):
@@ -167,10 +162,9 @@ def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, fi
             total = 0.0
             for k in range(width):
                 total += back[k] * theta[shape.weights_at[above] + k * fan_in + i]
-            u = shape.units_at[above - 1] + i * count + ray
+            u = place(above - 1, i, ray, shape)
             field.workspace.force[u] += total
-            sign = signs[u]
-            below[i] = total * slope(sign, shape.leak)
+            below[i] = total * slope(signs[u], shape.leak)
         back = below
 
 
@@ -307,12 +301,11 @@ def half_jump(unit: Place, field: Field) -> float:
     attract."""
     rays = field.rays
     layer, neuron, ray = unit
-    count, total = len(rays.orient), 0.0
-    begin, end = ray, ray + 1
+    total, begin, end = 0.0, ray, ray + 1
     if layer == 0:
         begin, end = rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]
     for r in range(begin, end):
-        total += field.workspace.force[field.shape.units_at[layer] + neuron * count + r]
+        total += field.workspace.force[place(layer, neuron, r, field.shape)]
     return (1 - field.shape.leak) / 2 * total
 
 
@@ -344,6 +337,6 @@ def slack(field: Field) -> float:
         for y in range(constraints.ways.shape[0]):
             rate = 0.0
             for r in range(count):
-                rate += field.workspace.force[h * count + r] * constraints.ways[y, r]
+                rate += field.workspace.force[place(0, h, r, field.shape)] * constraints.ways[y, r]
             least = min(least, -rate)
     return least

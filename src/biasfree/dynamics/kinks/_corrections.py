@@ -13,11 +13,18 @@ from biasfree.dynamics._policy import CORRECTION_PARTS
 from biasfree.dynamics.kinks._constraints import constrain
 from biasfree.dynamics.kinks._search import wrong_units
 from biasfree.dynamics.network._compiled import allocating, inner, native_allocating
-from biasfree.dynamics.network._field import hidden_inputs, input_size, layer_velocity
-from biasfree.dynamics.network._layout import matrix, slope
+from biasfree.dynamics.network._field import (
+    add_velocity,
+    begin_velocity,
+    finish,
+    hidden_inputs,
+    input_size,
+    units,
+)
+from biasfree.dynamics.network._layout import matrix, place, slope
 from biasfree.dynamics.network._records import Field, Signs, Vector
 from biasfree.dynamics.network._state import State, dense
-from biasfree.dynamics.network._vectors import copy, dot_by_columns, fill
+from biasfree.dynamics.network._vectors import add_product, copy, fill
 
 
 @native_allocating
@@ -62,27 +69,33 @@ def _own_shifts(theta: Vector, signs: Signs, field: Field, forces: Vector) -> Ve
     """forces_u·|∇z_u|² of the units in `workspace.wrong`: by their own weights and those of the layer below,
     which are all there are in up to three layers. In the first layer all rays of a line count."""
     shape = field.shape
-    rays = field.rays
-    count, own = len(rays.orient), np.zeros(len(forces))
+    rays, own = field.rays, np.zeros(len(forces))
     for layer in range(len(shape.sizes) - 2):
-        fan_in, at = shape.sizes[layer], shape.weights_at[layer]
-        for h in range(shape.sizes[layer + 1]):
-            for r in range(count):
-                u = shape.units_at[layer] + h * count + r
-                if not field.workspace.wrong[u]:
-                    continue
-                square = input_size(layer, r, field) ** 2 if shape.train[layer] else 0.0
-                total = forces[u]
-                if layer == 0:
-                    for other in range(r + 1, rays.first[rays.line[r] + 1]):
-                        total += forces[u + other - r] * rays.orient[other] * rays.orient[r]
-                elif shape.train[layer - 1]:
-                    below = input_size(layer - 1, r, field) ** 2
-                    for i in range(fan_in):
-                        s = slope(signs[shape.units_at[layer - 1] + i * count + r], shape.leak)
-                        square += (s * theta[at + h * fan_in + i]) ** 2 * below
-                own[u] = total * square
+        width = shape.sizes[layer + 1]
+        for u in range(shape.units_at[layer], shape.units_at[layer + 1]):
+            if not field.workspace.wrong[u]:
+                continue
+            r, h = (u - shape.units_at[layer]) // width, (u - shape.units_at[layer]) % width
+            square = input_size(layer, r, field) ** 2 if shape.train[layer] else 0.0
+            total = forces[u]
+            if layer == 0:
+                for other in range(r + 1, rays.first[rays.line[r] + 1]):
+                    along = rays.orient[other] * rays.orient[r]
+                    total += forces[place(0, h, other, shape)] * along
+            elif shape.train[layer - 1]:
+                square += _weights_below(layer, h, r, theta, signs, field)
+            own[u] = total * square
     return own
+
+
+@inner
+def _weights_below(layer: int, h: int, r: int, theta: Vector, signs: Signs, field: Field) -> float:
+    """|∇z|² of a unit in the weights of the layer below it."""
+    shape, total = field.shape, 0.0
+    at = shape.weights_at[layer] + h * shape.sizes[layer]
+    for i in range(shape.sizes[layer]):
+        total += (slope(signs[place(layer - 1, i, r, shape)], shape.leak) * theta[at + i]) ** 2
+    return total * input_size(layer - 1, r, field) ** 2
 
 
 @inner
@@ -95,8 +108,9 @@ def _times_beyond(state: State, field: Field, fraction: float, length: float) ->
         copy(workspace.z, workspace.high)
         dense(state, fraction * part / CORRECTION_PARTS)
         hidden_inputs(state.dense, state.signs, field)
-        for begin in range(0, len(workspace.z) if part > 0 else 0, len(field.rays.orient)):
-            for u in range(begin, begin + field.rays.single):
+        for layer in range(len(field.shape.sizes) - 2 if part > 0 else 0):
+            begin = place(layer, 0, 0, field.shape)
+            for u in range(begin, place(layer, 0, field.rays.single, field.shape)):
                 old, new = state.signs[u] * workspace.high[u], state.signs[u] * workspace.z[u]
                 if new < 0:
                     workspace.low[u] += length * (1.0 if old <= 0 else new / (new - old))
@@ -109,17 +123,19 @@ def _times_beyond(state: State, field: Field, fraction: float, length: float) ->
 @inner
 def _spread(theta: Vector, signs: Signs, field: Field, forces: Vector, out: Vector) -> None:
     """The sum of forces_u·∇z_u over all units, into `out`."""
-    shape = field.shape
-    workspace = field.workspace
-    last, count = len(shape.sizes) - 2, len(field.rays.orient)
-    fill(out, 0.0)
-    delta = matrix(forces, shape.units_at[last - 1], shape.sizes[last], count)
-    for layer in range(last - 1, -1, -1):
-        layer_velocity(layer, delta, field, out)
+    shape, count, lines = field.shape, len(field.rays.orient), field.rays.normals.shape[1]
+    begin_velocity(field, out)
+    top = len(shape.sizes) - 3
+    delta = units(forces, top, 0, count, field)
+    for layer in range(top, -1, -1):
+        add_velocity(layer, delta, field, field, 0, lines, out)
         if layer > 0:
-            fan_in, at = shape.sizes[layer], shape.units_at[layer - 1]
-            w = matrix(theta, shape.weights_at[layer], shape.sizes[layer + 1], fan_in)
-            dot_by_columns(w, delta, matrix(workspace.delta, at, fan_in, count))
-            for u in range(at, at + fan_in * count):
-                workspace.delta[u] = forces[u] + slope(signs[u], shape.leak) * workspace.delta[u]
-            delta = matrix(workspace.delta, at, fan_in, count)
+            below = units(field.workspace.delta, layer - 1, 0, count, field)
+            w = matrix(theta, shape.weights_at[layer], shape.sizes[layer + 1], shape.sizes[layer])
+            fill(below, 0.0)
+            add_product(delta, w, below)
+            for u in range(shape.units_at[layer - 1], shape.units_at[layer]):
+                driven = slope(signs[u], shape.leak) * field.workspace.delta[u]
+                field.workspace.delta[u] = forces[u] + driven
+            delta = below
+    finish(field, out)

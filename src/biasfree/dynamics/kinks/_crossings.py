@@ -15,7 +15,8 @@ from biasfree.dynamics.kinks._constraints import half_jump, slack, velocity
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
 from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.network._field import beyond_rounding
-from biasfree.dynamics.network._records import Classes, Field, Integers, Rays, Shape, Tolerance, Vector
+from biasfree.dynamics.network._layout import place
+from biasfree.dynamics.network._records import Classes, Field, Integers, Shape, Tolerance, Vector
 from biasfree.dynamics.network._state import State
 from biasfree.dynamics.network._vectors import copy, norm
 
@@ -131,21 +132,20 @@ def cross(state: State, field: Field, v: Vector) -> bool:
     """Let the first-layer neurons cross that are beyond one hyperplane, slide along none, and are driven
     onward by the velocity v; if there are none, let those slide that are driven back. Returns whether there
     are any. After `wrong_units`."""
-    rays = field.rays
-    crossed, slid = False, False
+    rays, crossed, slid = field.rays, False, False
     free = _free_neurons(field)
     for h in free:
         ray, rate, jump, _ = _only_wrong(h, state, field, v)
         if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
-            _set_side(h, ray, -state.signs[h * len(rays.orient) + ray], state, rays)
+            _set_side(h, ray, -state.signs[place(0, h, ray, field.shape)], state, field)
             crossed = True
     if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
         for h in free:
             ray, rate, jump, square = _only_wrong(h, state, field, v)
             slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
             if slides and _alone(h, ray, state, field):
-                _pin(h, ray, field.workspace.z[h * len(rays.orient) + ray] / square, state, field)
-                _set_side(h, ray, 0, state, rays)
+                _pin(h, ray, field.workspace.z[place(0, h, ray, field.shape)] / square, state, field)
+                _set_side(h, ray, 0, state, field)
                 slid = True
     state.status.crossings += crossed
     state.status.slides += slid
@@ -171,32 +171,33 @@ def _free_neurons(field: Field) -> Integers:
 def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, float, float, float]:
     """The ray of the one unit of a neuron that is wrong, −1 if there is not one; ż toward the side that it
     comes from, by how much less that is beyond, and |∇z|²."""
-    count, found, ray = len(field.rays.orient), 0, -1
-    for r in range(count):
-        if field.workspace.wrong[h * count + r]:
+    found, ray = 0, -1
+    for r in range(len(field.rays.orient)):
+        if field.workspace.wrong[place(0, h, r, field.shape)]:
             found, ray = found + 1, r
     if found != 1:
         return -1, 0.0, 0.0, 1.0
     rate, square = _rate(h, ray, field, v)
     jump = 2 * half_jump((0, h, ray), field) * square
-    return ray, state.signs[h * count + ray] * rate, jump, square
+    return ray, state.signs[place(0, h, ray, field.shape)] * rate, jump, square
 
 
 @inner
-def _set_side(h: int, ray: int, sign: int, state: State, rays: Rays) -> None:
+def _set_side(h: int, ray: int, sign: int, state: State, field: Field) -> None:
     """Give a first-layer neuron the sign +1 (active), −1 (inactive) or 0 (slides) on a ray. Other rays of the
     same line follow: those in the same direction get the same sign, opposite ones the opposite sign."""
-    line, at = rays.line[ray], h * len(rays.orient)
+    rays = field.rays
+    line = rays.line[ray]
     for r in range(rays.first[line], rays.first[line + 1]):
-        state.signs[at + r] = sign if rays.orient[r] == rays.orient[ray] else -sign
+        same = rays.orient[r] == rays.orient[ray]
+        state.signs[place(0, h, r, field.shape)] = sign if same else -sign
 
 
 @inner
 def _alone(h: int, ray: int, state: State, field: Field) -> bool:
     """Whether a neuron is on no hyperplane but that of this ray."""
-    count = len(field.rays.orient)
-    for r in range(count):
-        z = field.workspace.z[h * count + r]
+    for r in range(len(field.rays.orient)):
+        z = field.workspace.z[place(0, h, r, field.shape)]
         if field.rays.line[r] != field.rays.line[ray] and not beyond_rounding(0, h, r, z, state.theta, field):
             return False
     return True

@@ -27,12 +27,12 @@ LEAST_SQUARE = 1e-290
 def count_for_small(state: State, field: Field, jumps: Vector, budget: float) -> float:
     """Enlarge the jumps at kinks of neurons so small that a cost of the budget would exceed their own
     tolerance, so that it does not; returns the sum of all jumps."""
-    count, total, largest = len(field.rays.orient), 0.0, state.sizes[0]
+    width, total, largest = field.shape.sizes[1], 0.0, state.sizes[0]
     _largest(state.theta, field.shape, largest)
     for h in range(len(largest)):
         size = OWN_TOLERANCE * largest[h]
         if LEAST_SIZE < size < budget:
-            for u in range(h * count, (h + 1) * count):
+            for u in range(h, field.shape.units_at[1], width):
                 jumps[u] *= budget / size
     for u in range(len(jumps)):
         total += jumps[u]

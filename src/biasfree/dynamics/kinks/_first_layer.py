@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.dynamics.kinks._apply import Decisions, Neuron
-from biasfree.dynamics.kinks._units import Unit
+from biasfree.dynamics.kinks._units import Unit, of_layer
 from biasfree.dynamics.network._layout import ROUNDING
 from biasfree.dynamics.network._records import Rays, Shape
 
@@ -41,8 +41,8 @@ class FirstLayer:
         return found
 
     def by_ray(self, units: np.ndarray) -> np.ndarray:
-        """What an array over units has of the first layer, (H, R)."""
-        return units[: self.shape.units_at[1]].reshape(self.shape.sizes[1], -1)
+        """What an array over units has of the first layer, (H, R), as a view."""
+        return of_layer(units, 0, self.shape)
 
     def line_signs(self, signs: np.ndarray) -> np.ndarray:
         """The signs of neurons on hyperplanes, (Q, H)."""

@@ -15,11 +15,11 @@ from biasfree.dynamics._policy import NEAR_BUDGET, SEARCH_HALVINGS, SEARCH_POINT
 from biasfree.dynamics.kinks._constraints import slack, velocity
 from biasfree.dynamics.kinks._fading import count_for_small
 from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
-from biasfree.dynamics.network._field import beyond_rounding, hidden_inputs
-from biasfree.dynamics.network._layout import matrix, slope
-from biasfree.dynamics.network._records import Field, Marks, Matrix, Signs, Vector, Workspace
+from biasfree.dynamics.network._field import beyond_rounding, hidden_inputs, input_size, units
+from biasfree.dynamics.network._layout import matrix, place, slope
+from biasfree.dynamics.network._records import Field, Marks, Matrix, Shape, Signs, Vector, Workspace
 from biasfree.dynamics.network._state import State, dense
-from biasfree.dynamics.network._vectors import copy, dot, fill, norm
+from biasfree.dynamics.network._vectors import add_products, copy, fill, norm
 
 
 @native
@@ -44,117 +44,106 @@ def flip_wrong(theta: Vector, signs: Signs, field: Field) -> int:
 def wrong_units(theta: Vector, signs: Signs, field: Field) -> int:
     """Mark the units that are wrong, after `hidden_inputs`; in the first layer the first ray of a line stands
     for it."""
-    rays = field.rays
-    count, found, wrong = len(rays.orient), 0, field.workspace.wrong
+    shape, rays, wrong, found = field.shape, field.rays, field.workspace.wrong, 0
     fill(wrong, False)
-    for layer in range(len(field.shape.sizes) - 2):
-        for h in range(field.shape.sizes[layer + 1]):
-            for r in range(rays.single):
-                u = field.shape.units_at[layer] + h * count + r
+    for layer in range(len(shape.sizes) - 2):
+        for r in range(rays.single):
+            if layer == 0 and r != rays.first[rays.line[r]]:
+                continue
+            begin = place(layer, 0, r, shape)
+            for u in range(begin, begin + shape.sizes[layer + 1]):
                 z = field.workspace.z[u]
-                wrong[u] = signs[u] * z < 0 and (layer > 0 or r == rays.first[rays.line[r]])
-                if wrong[u]:
-                    wrong[u] = beyond_rounding(layer, h, r, z, theta, field)
-                found += wrong[u]
+                if signs[u] * z < 0 and beyond_rounding(layer, u - begin, r, z, theta, field):
+                    wrong[u] = True
+                    found += 1
     return found
 
 
 @native
 def flip(signs: Signs, field: Field, which: Marks) -> None:
     """Put these units on their other sides; in the first layer with all rays of their lines."""
-    rays = field.rays
-    count = len(rays.orient)
+    rays, width = field.rays, field.shape.sizes[1]
     for u in range(len(which)):
-        if which[u]:
-            begin, end = u, u + 1
-            if u < field.shape.units_at[1]:
-                h, line = u // count, rays.line[u % count]
-                begin, end = h * count + rays.first[line], h * count + rays.first[line + 1]
-            for i in range(begin, end):
-                signs[i] = -signs[i]
+        if not which[u]:
+            continue
+        if u >= field.shape.units_at[1]:
+            signs[u] = -signs[u]
+            continue
+        line = rays.line[u // width]
+        for r in range(rays.first[line], rays.first[line + 1]):
+            at = place(0, u % width, r, field.shape)
+            signs[at] = -signs[at]
 
 
 @native_allocating
 def jumps_of(theta: Vector, signs: Signs, field: Field) -> float:
     """A bound of the jump of the velocity at the hyperplane of every unit, (1−α)|force||∇z|."""
-    shape = field.shape
-    rays = field.rays
-    workspace = field.workspace
-    count, k, jumps = len(rays.orient), 1 - shape.leak, workspace.jumps
+    shape, rays, workspace = field.shape, field.rays, field.workspace
+    count = len(rays.orient)
     below = np.zeros(count)  # bounds of |∇|² of the activations of the layer below
     inputs = np.zeros(count)  # |a|² of what a layer sees
     reach = np.zeros(count)  # bounds of forces on a layer that sees nothing of a ray
     for r in range(count):
         reach[r] = norm(workspace.e[:, r].copy())
     for layer in range(len(shape.sizes) - 2, 0, -1):
-        at, size = shape.weights_at[layer], shape.sizes[layer] * shape.sizes[layer + 1]
-        _scale(reach, norm(theta[at : at + size]))
+        _scale(reach, _size_of(layer, theta, shape))
     for layer in range(len(shape.sizes) - 2):
-        width = shape.sizes[layer + 1]
-        fill(inputs, 0.0)
-        if shape.train[layer]:
-            _add_squares(layer, field, inputs)
-        sizes = matrix(jumps, shape.units_at[layer], width, count)
-        fill(sizes, 0.0)
+        for r in range(count):
+            inputs[r] = input_size(layer, r, field) ** 2 if shape.train[layer] else 0.0
+        jumps = units(workspace.jumps, layer, 0, count, field)
+        fill(jumps, 0.0)
         if layer > 0:
-            _weights_seen(layer, theta, signs, field, sizes)
+            _weights_seen(layer, theta, signs, field, jumps)
         total = np.zeros(count)
-        for h in range(width):
-            for r in range(count):
-                u = shape.units_at[layer] + h * count + r
-                size = inputs[r] + sizes[h, r] * below[r]
-                total[r] += size
-                one, two = workspace.force[u], workspace.before[u]
-                if layer == 0:
-                    begin, end = rays.first[rays.line[r]], rays.first[rays.line[r] + 1]
-                    one, two = 0.0, 0.0
-                    if r == begin:
-                        for other in range(begin, end):
-                            one += workspace.force[u + other - begin]
-                            two += workspace.before[u + other - begin]
-                jumps[u] = k * max(abs(one), abs(two)) * math.sqrt(size) if r < rays.single else 0.0
+        _jumps_of_layer(layer, inputs, below, total, jumps, field)
         if shape.leak == 0 and not shape.biased:
-            for r in range(count):
-                total[r] = math.sqrt(total[r])
             _set_signs_above(layer, signs, field, reach, total, jumps)
-            for r in range(count):
-                total[r] = total[r] ** 2
         below = total
-        at, size = shape.weights_at[layer + 1], shape.sizes[layer + 1] * shape.sizes[layer + 2]
-        _scale(reach, 1 / max(norm(theta[at : at + size]), 1e-300))
+        _scale(reach, 1 / max(_size_of(layer + 1, theta, shape), 1e-300))
     everything = 0.0
-    for u in range(len(jumps)):
-        everything += jumps[u]
+    for u in range(len(workspace.jumps)):
+        everything += workspace.jumps[u]
     return everything
 
 
 @inner
-def _add_squares(layer: int, field: Field, squares: Vector) -> None:
-    """Add |(a, 1)|² of what a layer sees of every ray, without the 1 if there are no biases."""
-    count = len(field.rays.orient)
-    for i in range(field.shape.sizes[layer]):
-        for r in range(count):
-            if layer == 0:
-                squares[r] += field.rays.normals[i, field.rays.line[r]] ** 2
-            else:
-                squares[r] += field.workspace.a[field.shape.units_at[layer - 1] + i * count + r] ** 2
-    for r in range(count if field.shape.biased else 0):
-        squares[r] += 1.0
+def _jumps_of_layer(
+    layer: int, inputs: Vector, below: Vector, total: Vector, jumps: Matrix, field: Field
+) -> None:
+    """The jumps of a layer, whose array holds the squares of the weights that units see; and |∇|² of its
+    activations by ray."""
+    rays, count, k = field.rays, len(inputs), 1 - field.shape.leak
+    force = units(field.workspace.force, layer, 0, count, field)
+    before = units(field.workspace.before, layer, 0, count, field)
+    for r in range(count):
+        begin, end = r, r + 1
+        if layer == 0:
+            begin, end = rays.first[rays.line[r]], rays.first[rays.line[r] + 1]
+        for h in range(jumps.shape[1]):
+            size = inputs[r] + jumps[r, h] * below[r]
+            total[r] += size
+            one, two = 0.0, 0.0
+            for other in range(begin, end if r == begin and r < rays.single else begin):
+                one += force[other, h]
+                two += before[other, h]
+            jumps[r, h] = k * max(abs(one), abs(two)) * math.sqrt(size)
+
+
+@inner
+def _size_of(layer: int, theta: Vector, shape: Shape) -> float:
+    """|W| of a layer."""
+    return norm(theta[shape.weights_at[layer] : shape.biases_at[layer]])
 
 
 @allocating
 def _weights_seen(layer: int, theta: Vector, signs: Signs, field: Field, out: Matrix) -> None:
     """The squares of the weights of every neuron times the slopes below them on every ray."""
-    shape = field.shape
-    fan_in, (width, count) = shape.sizes[layer], out.shape
-    at, units = shape.weights_at[layer], shape.units_at[layer - 1]
-    squares = np.zeros((width, fan_in))
-    for h in range(width):
-        for i in range(fan_in):
-            squares[h, i] = theta[at + h * fan_in + i] ** 2
-    for u in range(units, units + fan_in * count):
+    shape, count = field.shape, len(field.rays.orient)
+    width, fan_in = shape.sizes[layer + 1], shape.sizes[layer]
+    squares = matrix(theta, shape.weights_at[layer], width, fan_in) ** 2
+    for u in range(shape.units_at[layer - 1], shape.units_at[layer]):
         field.workspace.low[u] = slope(signs[u], shape.leak) ** 2
-    dot(squares, matrix(field.workspace.low, units, fan_in, count), out)
+    add_products(units(field.workspace.low, layer - 1, 0, count, field), 0, squares, 0, fan_in, out)
 
 
 @inner
@@ -165,27 +154,21 @@ def _scale(a: Vector, factor: float) -> None:
 
 @inner
 def _set_signs_above(
-    layer: int, signs: Signs, field: Field, reach: Vector, size: Vector, jumps: Vector
+    layer: int, signs: Signs, field: Field, reach: Vector, squares: Vector, jumps: Matrix
 ) -> None:
     """Bounds of the jumps on rays on which no neuron of a layer is active: the signs above are arbitrary
     there."""
-    shape = field.shape
     rays = field.rays
-    count = len(rays.orient)
     for r in range(rays.single):
         alone = True
-        for h in range(shape.sizes[layer + 1]):
-            if signs[shape.units_at[layer] + h * count + r] >= 0:
+        for h in range(jumps.shape[1]):
+            if signs[place(layer, h, r, field.shape)] >= 0:
                 alone = False
                 break
         if alone:
-            for h in range(shape.sizes[layer + 1]):
-                u = (
-                    shape.units_at[layer] + h * count + rays.first[rays.line[r]]
-                    if layer == 0
-                    else shape.units_at[layer] + h * count + r
-                )
-                jumps[u] = max(jumps[u], reach[r] * size[r])
+            at = rays.first[rays.line[r]] if layer == 0 else r
+            for h in range(jumps.shape[1]):
+                jumps[at, h] = max(jumps[at, h], reach[r] * math.sqrt(squares[r]))
 
 
 @allocating
@@ -262,19 +245,18 @@ def _spend(times: tuple[float, float, float], signs: Signs, field: Field, spent:
     """Add the costs of wrong units to those of their neurons. Times are a length h, a fraction `since`, and
     the fraction between the inputs low and high. Without `since` they are wrong all the time h, else over the
     part of h·since that they have spent beyond their hyperplane."""
-    shape = field.shape
-    workspace = field.workspace
-    count, neuron = len(field.rays.orient), 0
+    shape, workspace, neurons = field.shape, field.workspace, 0
     h, since, width = times
     for layer in range(len(shape.sizes) - 2):
-        for h_ in range(shape.sizes[layer + 1]):
-            for u in range(shape.units_at[layer] + h_ * count, shape.units_at[layer] + (h_ + 1) * count):
-                if workspace.wrong[u]:
-                    time = 1.0
-                    if since > 0:
-                        speed = abs(workspace.high[u] - workspace.low[u]) / width
-                        time = since
-                        if speed > 0 and signs[u] * workspace.low[u] >= 0:
-                            time = min(since, abs(workspace.z[u]) / speed)
-                    spent[neuron] += h * time * workspace.jumps[u]
-            neuron += 1
+        for u in range(shape.units_at[layer], shape.units_at[layer + 1]):
+            if not workspace.wrong[u]:
+                continue
+            time = 1.0
+            if since > 0:
+                speed = abs(workspace.high[u] - workspace.low[u]) / width
+                time = since
+                if speed > 0 and signs[u] * workspace.low[u] >= 0:
+                    time = min(since, abs(workspace.z[u]) / speed)
+            neuron = neurons + (u - shape.units_at[layer]) % shape.sizes[layer + 1]
+            spent[neuron] += h * time * workspace.jumps[u]
+        neurons += shape.sizes[layer + 1]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biasfree.arrays import Float, Int
-from biasfree.dynamics.network._records import Constraints, Field
+from biasfree.dynamics.network._records import Constraints, Field, Shape
 
 
 class Unit(NamedTuple):
@@ -30,13 +30,20 @@ class Watch(NamedTuple):
 def unit_at(u: int, field: Field) -> Unit:
     """The unit of a place in the flat arrays."""
     layer = int(np.searchsorted(field.shape.units_at, u, side="right")) - 1
-    neuron, ray = divmod(u - int(field.shape.units_at[layer]), len(field.rays.orient))
+    ray, neuron = divmod(u - int(field.shape.units_at[layer]), int(field.shape.sizes[layer + 1]))
     return Unit(layer, neuron, ray)
 
 
 def place_of(unit: Unit, field: Field) -> int:
     """The place of a unit in the flat arrays."""
-    return int(field.shape.units_at[unit.layer]) + unit.neuron * len(field.rays.orient) + unit.ray
+    shape = field.shape
+    return int(shape.units_at[unit.layer]) + unit.ray * int(shape.sizes[unit.layer + 1]) + unit.neuron
+
+
+def of_layer(array: np.ndarray, layer: int, shape: Shape) -> np.ndarray:
+    """What an array over units has of a layer, by neuron and ray, as a view."""
+    part = array[shape.units_at[layer] : shape.units_at[layer + 1]]
+    return part.reshape(-1, int(shape.sizes[layer + 1])).T
 
 
 def set_sign(unit: Unit, sign: int, signs: np.ndarray, field: Field) -> None:
@@ -47,7 +54,7 @@ def set_sign(unit: Unit, sign: int, signs: np.ndarray, field: Field) -> None:
     rays = field.rays
     line = rays.line[unit.ray]
     both = np.arange(int(rays.first[line]), int(rays.first[line + 1]))
-    signs[unit.neuron * len(rays.orient) + both] = sign * rays.orient[both] * rays.orient[unit.ray]
+    of_layer(signs, 0, field.shape)[unit.neuron, both] = sign * rays.orient[both] * rays.orient[unit.ray]
 
 
 def no_constraints(rays: int) -> Constraints:
@@ -88,6 +95,7 @@ def jump_of(unit: Unit, field: Field) -> float:
     """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
     all rays of it, counts."""
     rays = field.rays
-    at, line = place_of(unit, field) - unit.ray, rays.line[unit.ray]
+    force = of_layer(field.workspace.force, unit.layer, field.shape)[unit.neuron]
+    line = rays.line[unit.ray]
     begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
-    return (1 - field.shape.leak) * float(field.workspace.force[at + begin : at + end].sum())
+    return (1 - field.shape.leak) * float(force[begin:end].sum())

@@ -1,7 +1,7 @@
 """Arrays of a flow: the shape of the network, the data as rays, and the workspace of evaluations.
 
 Parameters are one vector θ: per layer its weights, row by row, and then its biases if there are any. A *unit*
-is a hidden neuron on a ray; arrays over units are flat: per layer, per neuron, per ray.
+is a hidden neuron on a ray; arrays over units are flat: per layer, per ray, per neuron.
 
 Without biases the network is positively homogeneous: samples on one ray from the origin, x = c·u with c > 0,
 have activations c times those of u, so that a ray stands for all its samples. Two opposite rays lie on one
@@ -17,11 +17,12 @@ import numpy as np
 
 from biasfree.arrays import Float, Int
 from biasfree.data import Dataset
-from biasfree.dynamics._policy import FEW_SLIDES
+from biasfree.dynamics._policy import CHUNK, FEW_SLIDES
 from biasfree.dynamics.network._compiled import inner, view
 from biasfree.dynamics.network._hyperplanes import Hyperplanes, hyperplanes_of
-from biasfree.dynamics.network._records import Array, Matrix, Rays, Shape, Workspace
+from biasfree.dynamics.network._records import Array, Matrix, Merged, Rays, Shape, Workspace
 from biasfree.dynamics.network._triangles import triangles_of
+from biasfree.dynamics.network._turns import lengths
 from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 
@@ -35,6 +36,12 @@ VANISHING = np.finfo(float).tiny / np.finfo(float).eps
 def slope(sign: int, leak: float) -> float:
     """σ′ on that side; the mean of both where a unit slides."""
     return 1.0 if sign > 0 else leak if sign < 0 else (1 + leak) / 2
+
+
+@inner
+def place(layer: int, neuron: int, ray: int, shape: Shape) -> int:
+    """The place of a unit in arrays over units."""
+    return shape.units_at[layer] + ray * shape.sizes[layer + 1] + neuron
 
 
 @view
@@ -114,6 +121,7 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tupl
         line=keys // 2,
         orient=np.where(keys % 2, -1.0, 1.0),
         first=np.searchsorted(keys // 2, np.arange(len(normals) + 1)),
+        ones=np.ones(len(keys)),
         p=squares * share * bool(x.any() or network.biases),
         t=np.ascontiguousarray(t),
         loss=loss_named(loss).code,
@@ -143,25 +151,34 @@ def _origin(y: np.ndarray, loss: str) -> float:
     return float(np.sum(loss_named(loss).value(np.zeros_like(y), y)))
 
 
-def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Workspace:
-    """Arrays to work in, for so many units that slide."""
-    units, outputs = int(shape.units_at[-1]), int(shape.sizes[-1])
-    by_line = (int(shape.sizes[1]), rays.normals.shape[1])
-    by_ray = (outputs, len(rays.orient))
+def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES, *, whole: bool = True) -> Workspace:
+    """Arrays to work in, for so many units that slide; unless `whole`, over the units of one chunk only, for
+    evaluations that nothing else is asked of."""
+    outputs, lines, count = int(shape.sizes[-1]), rays.normals.shape[1], len(rays.orient)
+    rows = max(1, CHUNK // max(shape.sizes[1:].tolist()))
+    at_once = max(1, rows // max(1, -(-count // lines)))
+    at = shape.units_at if whole else places_on(shape.sizes, min(count, rows))
+    units, searched = int(at[-1]), int(at[-1]) * whole
+    first, by_ray = (int(shape.sizes[0]), int(shape.sizes[1])), (outputs, count)
+    folded = (lines if whole else min(lines, at_once)) * first[1]
     return Workspace(
-        lines=np.zeros(by_line),
-        folded=np.zeros(by_line),
+        whole=whole,
+        lines_at_once=at_once,
+        at=at,
+        lines=np.zeros(folded if lines < count else 0),
         z=np.zeros(units),
         a=np.zeros(units),
         force=np.zeros(units),
-        before=np.zeros(units),
+        before=np.zeros(searched),
         delta=np.zeros(units),
-        wrong=np.zeros(units, bool),
-        jumps=np.zeros(units),
-        low=np.zeros(units),
-        high=np.zeros(units),
+        wrong=np.zeros(searched, bool),
+        jumps=np.zeros(searched),
+        low=np.zeros(searched),
+        high=np.zeros(searched),
         f=np.zeros(by_ray),
         e=np.zeros(by_ray),
+        first=np.zeros(first),
+        speed=np.zeros(first),
         back=np.zeros((slides, int(shape.sizes[1:-1].sum()))),
         act=np.zeros((slides, int(shape.sizes[:-2].sum()))),
         multipliers=np.zeros(slides),
@@ -171,21 +188,40 @@ def workspace_for(shape: Shape, rays: Rays, slides: int = FEW_SLIDES) -> Workspa
 def empty_workspace(shape: Shape, rays: Rays) -> Workspace:
     """An empty workspace: for flows that are evaluated by class."""
     small = workspace_for(shape._replace(units_at=0 * shape.units_at), rays)
-    return small._replace(lines=np.zeros((0, 0)), folded=np.zeros((0, 0)))
+    return small._replace(lines=np.zeros(0))
 
 
-def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays, Int[np.ndarray, "r"]]:
-    """Some lines of the data, with `floor` as the loss that no network can remove; and the places of their
-    rays among all rays."""
-    counts = np.diff(rays.first)[lines]
-    which = _ranges(rays.first[lines], counts)
+def no_merged(shape: Shape) -> Merged:
+    """Nothing: no ray is merged."""
+    nothing = np.zeros((0, int(shape.sizes[1:-1].sum())))
+    return Merged(reference=nothing, margin=nothing, along=nothing, squares=nothing)
+
+
+def merged_along(inputs: Float[np.ndarray, "C N D"], margin: Float[np.ndarray, "C N"]) -> Merged:
+    """Rays merged when neurons had these inputs on them, which may turn by angles of tangents `margin`."""
+    sizes = lengths(inputs)
+    reference = inputs / np.where(sizes > 0, sizes, 1.0)[:, :, None]
+    return Merged(
+        reference=np.ascontiguousarray(np.swapaxes(reference, 1, 2).reshape(-1, inputs.shape[1])),
+        margin=np.where(sizes > 0, margin, -1.0),
+        along=np.zeros(sizes.shape),
+        squares=np.zeros(sizes.shape),
+    )
+
+
+def part_of(rays: Rays, which: Int[np.ndarray, "r"], floor: float) -> Rays:
+    """Some rays, those of a line together, with `floor` as the loss that no network can remove."""
+    lines = rays.line[which]
+    begins = np.diff(lines, prepend=-1) != 0
+    line, kept = np.cumsum(begins) - 1, lines[begins]
     sizes = np.diff(rays.start)[which]
     samples = _ranges(rays.start[which], sizes)
-    part = Rays(
-        normals=np.ascontiguousarray(rays.normals[:, lines]),
-        line=np.repeat(np.arange(len(lines)), counts),
+    return Rays(
+        normals=np.ascontiguousarray(rays.normals[:, kept]),
+        line=line,
         orient=rays.orient[which],
-        first=np.append(0, np.cumsum(counts)),
+        first=np.searchsorted(line, np.arange(len(kept) + 1)),
+        ones=rays.ones[which],
         p=rays.p[which],
         t=np.ascontiguousarray(rays.t[:, which]),
         loss=rays.loss,
@@ -196,7 +232,11 @@ def part_of(rays: Rays, lines: Int[np.ndarray, "q"], floor: float) -> tuple[Rays
         floor=floor,
         single=len(which),
     )
-    return part, which
+
+
+def rays_on(rays: Rays, lines: Int[np.ndarray, "q"]) -> Int[np.ndarray, "r"]:
+    """The places of the rays on some lines."""
+    return _ranges(rays.first[lines], np.diff(rays.first)[lines])
 
 
 def _ranges(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -213,6 +253,7 @@ def joined(one: Rays, two: Rays) -> Rays:
         line=np.concatenate([one.line, two.line + lines]),
         orient=np.concatenate([one.orient, two.orient]),
         first=np.concatenate([one.first, two.first[1:] + rays]),
+        ones=np.concatenate([one.ones, two.ones]),
         p=np.concatenate([one.p, two.p]),
         t=np.concatenate([one.t, two.t], axis=1),
         start=np.concatenate([one.start, two.start[1:] + samples]),
@@ -229,23 +270,31 @@ def merged(rays: Rays, pattern: Int[np.ndarray, "R"]) -> tuple[Rays, Int[np.ndar
     left out."""
     present = np.flatnonzero(np.bincount(pattern + 1)[1:])
     which = np.append(np.cumsum(np.bincount(present)) - 1, -1)[pattern]
-    tables, inputs = triangles_of(rays, which, len(present)), len(rays.normals)
+    tables = triangles_of(rays, which, len(present))
     triangles = np.tril(tables[:, :, : tables.shape[1]]).transpose(0, 2, 1)
+    part = rows_of_triangles(triangles, rays, biased=False)
+    return part, np.repeat(present, len(rays.normals))
+
+
+def rows_of_triangles(triangles: Float[np.ndarray, "C S S"], rays: Rays, *, biased: bool) -> Rays:
+    """The rows of triangles of (x, y), with what biases are multiplied by at the end of x, as merged rays."""
+    features, targets = len(rays.normals), len(rays.t)
+    inputs = features + biased
     few = np.concatenate(list(triangles[:, :inputs]))
-    floor, count = rays.floor + float(np.sum(triangles[:, inputs:] ** 2)) / 2, len(few)
-    part = Rays(
-        normals=np.ascontiguousarray(few[:, :inputs].T),
+    count, ones = len(few), np.ones(len(few))
+    return Rays(
+        normals=np.ascontiguousarray(few[:, :features].T),
         line=np.arange(count),
-        orient=np.ones(count),
+        orient=ones,
         first=np.arange(count + 1),
-        p=np.ones(count),
-        t=np.ascontiguousarray(few[:, inputs:].T),
+        ones=few[:, features].copy() if biased else ones,
+        p=ones,
+        t=np.ascontiguousarray(few[:, inputs : inputs + targets].T),
         loss=SQUARE,
         start=np.arange(count + 1),
-        c=np.ones(count),
-        y=np.ascontiguousarray(few[:, inputs:].T),
+        c=ones,
+        y=np.ascontiguousarray(few[:, inputs : inputs + targets].T),
         share=rays.share,
-        floor=floor,
+        floor=rays.floor + float(np.sum(triangles[:, inputs:] ** 2)) / 2,
         single=0,
     )
-    return part, np.repeat(present, inputs)

@@ -59,6 +59,7 @@ class Rays(NamedTuple):
     line: Int[np.ndarray, "R"]
     orient: Float[np.ndarray, "R"]
     first: Int[np.ndarray, "Q+1"]
+    ones: Float[np.ndarray, "R"]
     p: Float[np.ndarray, "R"]
     t: Float[np.ndarray, "K R"]
     loss: int
@@ -71,14 +72,35 @@ class Rays(NamedTuple):
 
 
 @by_pointer
-class Workspace(NamedTuple):
-    """Results of an evaluation: inputs z and activations a of units, forces −∂L/∂a on them (`force`;
-    `before` at the start of a step), outputs f and e = −∂L/∂f, and the gradients of the units that slide,
-    as outer products back ⊗ act by layer, with their multipliers. A search marks `wrong` units and works with
-    the jumps of the velocity at them and their inputs before and after a kink (`low`, `high`)."""
+class Merged(NamedTuple):
+    """What merged rays need to stand for the rays of C activation patterns, as many rows each as inputs.
 
-    lines: Float[np.ndarray, "H Q"]
-    folded: Float[np.ndarray, "H Q"]
+    The inputs of one of the N hidden neurons on the rows of a pattern are a vector. It was along the unit
+    vector `reference`, and may have turned by an angle of tangent `margin`; −1 stands for a vector that was
+    zero, and must be. An evaluation writes its part `along` the reference and its square.
+    """
+
+    reference: Float[np.ndarray, "m N"]
+    margin: Float[np.ndarray, "C N"]
+    along: Float[np.ndarray, "C N"]
+    squares: Float[np.ndarray, "C N"]
+
+
+@by_pointer
+class Workspace(NamedTuple):
+    """Results of an evaluation, arrays over units: inputs z and activations a, forces −∂L/∂a (`force`;
+    `before` at the start of a step) and −∂L/∂z (`delta`). They hold all rays if `whole`, else those of the
+    last chunk of so many `lines_at_once`; `at` are the places of layers in them.
+
+    Outputs f and e = −∂L/∂f of all rays. Of the first layer, inputs by line (`lines`), and its weights and
+    velocity, transposed. The gradients of the units that slide, as outer products back ⊗ act by layer, with
+    their multipliers. A search marks `wrong` units and works with the jumps of the velocity at them and their
+    inputs before and after a kink (`low`, `high`)."""
+
+    whole: bool
+    lines_at_once: int
+    at: Int[np.ndarray, "L-1"]
+    lines: Float[np.ndarray, "Q*H"]
     z: Float[np.ndarray, "U"]
     a: Float[np.ndarray, "U"]
     force: Float[np.ndarray, "U"]
@@ -90,6 +112,8 @@ class Workspace(NamedTuple):
     high: Float[np.ndarray, "U"]
     f: Float[np.ndarray, "K R"]
     e: Float[np.ndarray, "K R"]
+    first: Float[np.ndarray, "D H"]
+    speed: Float[np.ndarray, "D H"]
     back: Float[np.ndarray, "M B"]
     act: Float[np.ndarray, "M A"]
     multipliers: Float[np.ndarray, "M"]
@@ -127,6 +151,7 @@ class Field(NamedTuple):
 
     shape: Shape
     rays: Rays
+    merged: Merged
     workspace: Workspace
     constraints: Constraints
 

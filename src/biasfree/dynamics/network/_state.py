@@ -45,7 +45,7 @@ STATUS = np.dtype(
         ("wrong", int),  # units on the wrong side in the step under way
         ("loose", bool),  # whether a constraint ends in it
         ("low", bool),  # whether the loss reaches its level in it
-        ("spread", bool),  # whether a class of neurons does not last for it
+        ("spread", bool),  # whether a class of neurons, or rays that are merged, do not last for it
         ("new_slides", bool),  # whether native code put a neuron on a hyperplane without a constraint
         ("accepted", int),
         ("rejected", int),

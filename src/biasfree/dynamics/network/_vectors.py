@@ -1,17 +1,14 @@
 """Loops over arrays, native: they compile in a fraction of the time of NumPy's expressions.
 
-The products here run on one thread. Those of BLAS take several where a call keeps the caller's threads, which
-cost more than they gain with few inputs per neuron.
+The products have the same bits whatever the kernels of BLAS, and run on one thread.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from biasfree.dynamics._policy import BLAS_PRODUCTS, COLUMNS, ROWS
-from biasfree.dynamics.network._compiled import allocating, inner, summing
+from biasfree.dynamics._policy import COLUMNS, ROWS
+from biasfree.dynamics.network._compiled import inner, summing
 from biasfree.dynamics.network._records import Array, Matrix, Vector
 
 
@@ -48,31 +45,49 @@ def norm(a: Array) -> float:
     return math.sqrt(total)
 
 
-@allocating
-def dot(a: Matrix, b: Matrix, out: Matrix) -> None:
-    """out = a·b, on one thread."""
-    if a.size * b.shape[1] <= BLAS_PRODUCTS:
-        np.dot(a, b, out)
-    else:
-        product(a, b, out)
+@summing
+def add_product(a: Matrix, b: Matrix, out: Matrix) -> None:
+    """out += a·b."""
+    for begin in range(0, b.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, b.shape[1])
+        left = len(a) - len(a) % ROWS
+        for i in range(0, left, ROWS):
+            s0, s1 = out[i, begin:end], out[i + 1, begin:end]
+            s2, s3 = out[i + 2, begin:end], out[i + 3, begin:end]
+            _add_four(a[i], a[i + 1], a[i + 2], a[i + 3], b, begin, end, s0, s1, s2, s3)
+        for i in range(left, len(a)):
+            _add_combination(a[i], b, begin, end, out[i, begin:end])
 
 
-@allocating
-def dot_by_rows(a: Matrix, b: Matrix, out: Matrix) -> None:
-    """out = a·bᵀ, on one thread."""
-    if a.size * len(b) <= BLAS_PRODUCTS:
-        np.dot(a, b.T, out)
-    else:
-        product_by_rows(a, b, out)
+@summing
+def add_transposed(a: Matrix, b: Matrix, out: Matrix) -> None:
+    """out += aᵀ·b."""
+    for begin in range(0, b.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, b.shape[1])
+        left = a.shape[1] - a.shape[1] % ROWS
+        for i in range(0, left, ROWS):
+            s0, s1 = out[i, begin:end], out[i + 1, begin:end]
+            s2, s3 = out[i + 2, begin:end], out[i + 3, begin:end]
+            _add_four(a[:, i], a[:, i + 1], a[:, i + 2], a[:, i + 3], b, begin, end, s0, s1, s2, s3)
+        for i in range(left, a.shape[1]):
+            _add_combination(a[:, i], b, begin, end, out[i, begin:end])
 
 
-@allocating
-def dot_by_columns(a: Matrix, b: Matrix, out: Matrix) -> None:
-    """out = aᵀ·b, on one thread."""
-    if a.size * b.shape[1] <= BLAS_PRODUCTS:
-        np.dot(a.T, b, out)
-    else:
-        product(a.T.copy(), b, out)
+@inner
+def transpose(a: Matrix, out: Matrix) -> None:
+    """out = aᵀ."""
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[j, i] = a[i, j]
+
+
+@summing
+def inner_product(a: Vector, b: Vector) -> float:
+    """a·b."""
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
 
 
 @summing
@@ -91,14 +106,16 @@ def combine(a: Matrix, i: int, b: Matrix, begin: int, end: int, out: Matrix) -> 
         r0, r1, r2, r3 = a[i], a[i + 1], a[i + 2], a[i + 3]
         s0, s1 = out[i, begin:end], out[i + 1, begin:end]
         s2, s3 = out[i + 2, begin:end], out[i + 3, begin:end]
-        _combine_four(r0, r1, r2, r3, b, begin, end, s0, s1, s2, s3)
+        for j in range(len(s0)):
+            s0[j] = s1[j] = s2[j] = s3[j] = 0.0
+        _add_four(r0, r1, r2, r3, b, begin, end, s0, s1, s2, s3)
     else:
         for m in range(i, len(a)):
             combination(a[m], b, begin, end, out[m, begin:end])
 
 
 @summing
-def _combine_four(
+def _add_four(
     c: Vector,
     d: Vector,
     e: Vector,
@@ -111,9 +128,7 @@ def _combine_four(
     s2: Vector,
     s3: Vector,
 ) -> None:
-    """Four combinations of the rows of b, four rows at a time: every number loaded is used four times."""
-    for j in range(len(s0)):
-        s0[j] = s1[j] = s2[j] = s3[j] = 0.0
+    """Add four combinations of the rows of b, four rows at a time: every number loaded is used four times."""
     left = len(b) % 4
     for k in range(left):
         c0, d0, e0, f0, b0 = c[k], d[k], e[k], f[k], b[k, begin:end]
@@ -137,11 +152,16 @@ def _combine_four(
             s3[j] += f0 * x0 + f1 * x1 + f2 * x2 + f3 * x3
 
 
-@summing
+@inner
 def combination(c: Vector, b: Matrix, begin: int, end: int, row: Vector) -> None:
-    """row = c·b, of the columns `begin` to `end` of b; four rows of b at a time."""
-    for j in range(len(row)):
-        row[j] = 0.0
+    """row = c·b, of the columns `begin` to `end` of b."""
+    fill(row, 0.0)
+    _add_combination(c, b, begin, end, row)
+
+
+@summing
+def _add_combination(c: Vector, b: Matrix, begin: int, end: int, row: Vector) -> None:
+    """row += c·b, of the columns `begin` to `end` of b; four rows of b at a time."""
     left = len(b) % 4
     for k in range(left):
         c0, b0 = c[k], b[k, begin:end]

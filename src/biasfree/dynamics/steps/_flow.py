@@ -19,9 +19,10 @@ from biasfree.dynamics.kinks._search import examine
 from biasfree.dynamics.kinks._units import Unit, Watch, constraints_of, jump_of, no_constraints
 from biasfree.dynamics.network._compiled import drop_stale
 from biasfree.dynamics.network._curvature import velocity_along
-from biasfree.dynamics.network._field import loss
+from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._layout import (
     empty_workspace,
+    no_merged,
     rays_of,
     shape_of,
     vector_of,
@@ -65,7 +66,7 @@ class Flow:
         shape = shape_of(network, count, l2=problem.l2, train=problem.train, follow=smooth)
         by_class = network.depth == 2 and not smooth  # many such flows never need arrays over all units
         workspace = (empty_workspace if by_class else workspace_for)(shape, rays)
-        self.field = Field(shape, rays, workspace, no_constraints(count))
+        self.field = Field(shape, rays, no_merged(shape), workspace, no_constraints(count))
         self.state = state_of(vector_of(network), int(self.shape.units_at[-1]))
         drifts = self.shape.biased and self.shape.l2 > 0
         self.first = FirstLayer(self.shape, self.rays, Decisions(lines, drifts=drifts))
@@ -75,7 +76,7 @@ class Flow:
         floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
         self.tolerance = Tolerance(self.rtol, floors)
         self.velocity = np.zeros(len(self.state.theta))  # at the state examined last
-        self._turned: Workspace | None = None  # derivatives along a direction
+        self._turned: Field | None = None  # derivatives along a direction
 
     @property
     def shape(self) -> Shape:
@@ -185,6 +186,10 @@ class Flow:
             return float(class_loss(theta, self.shape, self.classes))
         return float(loss(theta, self.state.signs, self.field))
 
+    def holds(self) -> bool:
+        """Whether merged rays stood for all rays at the state evaluated last."""
+        return bool(holds(self.field))
+
     def examine(self, theta: np.ndarray) -> float:
         """Evaluate the velocity, mark the units that are wrong; returns the slack of constraints."""
         if not len(self.workspace.z):
@@ -224,8 +229,8 @@ class Flow:
     def velocity_along(self, direction: np.ndarray) -> np.ndarray:
         """The derivative of the velocity along a direction, at fixed signs and without constraints: minus the
         Hessian of the objective times the direction."""
-        if self._turned is None or self._turned.z.shape != self.workspace.z.shape:
-            self._turned = workspace_for(self.shape, self.rays)
+        if self._turned is None or self._turned.workspace.z.shape != self.workspace.z.shape:
+            self._turned = self.field._replace(workspace=workspace_for(self.shape, self.rays))
         found = np.zeros_like(direction)
         velocity_along(self.state.theta, direction, self.state.signs, self.field, self._turned, found)
         return found

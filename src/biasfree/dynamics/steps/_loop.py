@@ -18,7 +18,7 @@ from biasfree.dynamics.kinks._constraints import slack, velocity
 from biasfree.dynamics.kinks._crossings import budget_of, first_event, pass_kinks
 from biasfree.dynamics.kinks._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.network._compiled import inner, native, summing
-from biasfree.dynamics.network._field import loss
+from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._records import (
     Buffers,
     Classes,
@@ -118,11 +118,9 @@ def run(
             fraction, cost = first_event(state, field, classes, budget)
             cost *= KINK_SHARE * tolerance.rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
-        status.spread = groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
+        status.spread |= groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
         status.low = level > -np.inf and _loss(state.arrival, state, field, classes) <= level
         if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
-            return _PENDING
-        if field.rays.single < len(field.rays.orient):  # merged rays have to hold at every step
             return _PENDING
 
 
@@ -134,6 +132,7 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
     status = state.status
     still = status.still and groups.active
     status.wrong, groups.stay[0], status.drift = groups.doubtful[0], 1, 0.0
+    status.spread = False
     for i in range(status.fresh, STAGES):
         if i == 1:
             status.trial = min(status.length, end - status.time)
@@ -156,6 +155,7 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
             _begin(state, field.workspace, classes.buffers)
         else:
             status.wrong = max(status.wrong, wrong)
+            status.spread |= not holds(field)
     if still:
         status.drift = _drift(state, field.shape, tolerance)
         status.still = status.drift <= STILL_SHARE
