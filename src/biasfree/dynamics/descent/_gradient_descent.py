@@ -9,9 +9,8 @@ import numpy as np
 
 from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
-from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
-from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Progress, levels_of
 from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun

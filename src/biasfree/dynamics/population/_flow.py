@@ -11,8 +11,7 @@ import numpy as np
 
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._recorder import Progress, Recorder
 from biasfree.dynamics.population._field import PopulationField, Slope
 from biasfree.dynamics.population._problem import PopulationProblem
 from biasfree.dynamics.population._rest import departures, shrinking

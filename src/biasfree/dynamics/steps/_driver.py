@@ -10,10 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics._levels import Levels
 from biasfree.dynamics._problem import Params
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._recorder import Levels, Progress, Recorder
 from biasfree.dynamics.network._layout import parts_of
 from biasfree.dynamics.network._state import STAGES, Saves
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
