@@ -60,27 +60,34 @@ def problem_of(
     """The arguments as a Problem, or a ValueError that names the wrong one."""
     if has_populations(data):
         raise ValueError("this simulator needs samples, got a Population; use population.sample(n, seed).")
-    data = dataset_of_pair(data)
-    single = isinstance(network, Network)
-    networks = (network,) if isinstance(network, Network) else items_of("network", network, Network)
-    shared = isinstance(data, Dataset)
-    datasets = (data,) * len(networks) if isinstance(data, Dataset) else items_of("data", data, Dataset)
-    if single and not shared:
-        raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
-    if len(datasets) != len(networks):
-        raise ValueError(
-            f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one for all."
-        )
-    same_shapes("networks", [(n.sizes, n.biases is None) for n in networks])
+    data = _dataset_of_pair(data)
+    networks, datasets = paired(network, data, Dataset)
     same_shapes("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
     _check_fit(networks[0], datasets[0])
     for one in dict.fromkeys(datasets):
         loss_named(loss).check(one.y)
     trained = trained_layers(train, networks[0].depth)
-    return Problem(networks, datasets, loss, non_negative("l2", l2), trained, single)
+    return Problem(networks, datasets, loss, non_negative("l2", l2), trained, isinstance(network, Network))
 
 
-def dataset_of_pair(data: Any) -> Any:
+def paired(
+    network: Network | Sequence[Network], data: Any, kind: type[Item]
+) -> tuple[tuple[Network, ...], tuple[Item, ...]]:
+    """All networks, and the data of each, which are of this kind and may be one for all."""
+    networks = (network,) if isinstance(network, Network) else _items_of("network", network, Network)
+    many = (data,) * len(networks) if isinstance(data, kind) else _items_of("data", data, kind)
+    name = kind.__name__
+    if isinstance(network, Network) and not isinstance(data, kind):
+        raise ValueError(f"one network takes one {name}, got a list; give a list of networks too.")
+    if len(many) != len(networks):
+        raise ValueError(
+            f"got {len(networks)} networks but {len(many)} {name.lower()}s; give as many, or one for all."
+        )
+    same_shapes("networks", [(n.sizes, n.biases is None) for n in networks])
+    return networks, many
+
+
+def _dataset_of_pair(data: Any) -> Any:
     """The Dataset of a pair (x, y) of arrays; anything else is returned as it is."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         return data
@@ -104,7 +111,7 @@ def times_of(network: Network | Sequence[Network], ts: Any) -> list[Any]:
     return list(ts) if lists and all(lists) else [ts]
 
 
-def items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
+def _items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
     """The items of a list, or a ValueError if it is empty or has an item of another kind."""
     expected = f"{name} must be a {kind.__name__} or a list of them"
     if not isinstance(value, Sequence) or isinstance(value, str):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biasfree.arrays import Float, as_array, positive
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory, stacked
@@ -71,6 +72,22 @@ class Levels:
         for level in self._levels:
             if loss <= level:
                 self._times.setdefault(level, t)
+
+    def locate(self, loss: Callable[[float], float], t: float, h: float, share: float = 1.0) -> float | None:
+        """Record the times of the levels that the loss falls to in a share of a step from t to t + h, by
+        bisection. Returns the share at the lowest level, or None if that is not reached.
+
+        `loss` takes a share of the step.
+        """
+        while self.next > NO_LEVEL and loss(share) <= self.next:
+            above, below = 0.0, share
+            for _ in range(policy.LEVEL_HALVINGS):
+                middle = (above + below) / 2
+                above, below = (above, middle) if loss(middle) <= self.next else (middle, below)
+            self.reach(t + below * h, self.next)
+            if self.done:
+                return below
+        return None
 
     @property
     def ending(self) -> str:

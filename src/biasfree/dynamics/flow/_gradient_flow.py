@@ -22,7 +22,7 @@ from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
 from biasfree.dynamics.events._two_layers import TwoLayers
-from biasfree.dynamics.population._problem import PopulationProblem, population_problem
+from biasfree.dynamics.population._field import PopulationField, fields_of
 from biasfree.dynamics.steps._driver import Kinks, Smooth, follow
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.networks import Network
@@ -117,25 +117,27 @@ def gradient_flow(
         times, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save
     )
     if has_populations(data):
-        return _population_flow(population_problem(network, data, loss=loss, l2=l2, train=train), request)
+        fields = fields_of(network, data, loss=loss, l2=l2, train=train)
+        found = _population_flows(fields, request)
+        return found[0] if isinstance(network, Network) else found
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     if method == "events":
         _check_events(problem)
     return problem.answer(_flows(problem, request))
 
 
-def _population_flow(problem: PopulationProblem, request: _Request) -> Trajectory | list[Trajectory]:
-    from biasfree.dynamics.population._flow import population_flow  # needs SciPy
+def _population_flows(fields: list[PopulationField], request: _Request) -> list[Trajectory]:
+    from biasfree.dynamics.population._flow import population_flow  # loads SciPy's integrators
 
     if request.method not in ("auto", "smooth"):
         raise ValueError(
             f'infinite data has no kinks, so its method is "smooth", got {request.method!r}; use "auto".'
         )
-    limits, times = request.limits("smooth"), request.times(len(problem.networks))
-    runs = population_flow(problem, times, limits, levels=request.levels, save=request.save)
-    for run in runs:
-        _hold_to_rtol(run.stats, strict=request.rtol is not None)
-    return problem.answer(runs)
+    limits, found = request.limits("smooth"), []
+    for field, ts in zip(fields, request.times(len(fields)), strict=True):
+        found.append(population_flow(field, ts, limits, levels=request.levels, save=request.save))
+        _hold_to_rtol(found[-1].stats, strict=request.rtol is not None)
+    return found
 
 
 def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
