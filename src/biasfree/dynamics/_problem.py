@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from biasfree.arrays import Float, non_negative
+from biasfree.arrays import Float, increasing_times, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
@@ -103,14 +103,6 @@ def has_populations(data: Any) -> bool:
     return isinstance(data, Population)
 
 
-def times_of(network: Network | Sequence[Network], ts: Any) -> list[Any]:
-    """One list of times per network if `ts` is a list of lists and `network` a list, else one for all."""
-    if isinstance(network, Network) or not isinstance(ts, Sequence | np.ndarray) or isinstance(ts, str):
-        return [ts]
-    lists = [isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts]
-    return list(ts) if lists and all(lists) else [ts]
-
-
 def _items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
     """The items of a list, or a ValueError if it is empty or has an item of another kind."""
     expected = f"{name} must be a {kind.__name__} or a list of them"
@@ -153,3 +145,32 @@ def trained_layers(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]
             f"train must hold one True or False per layer, at least one True, got {train} for {depth} layers."
         )
     return train
+
+
+def times_of(network: Network | Sequence[Network], ts: Any) -> list[np.ndarray]:
+    """The times of each network if `ts` is a list of lists and `network` a list, else those of all."""
+    lists = False
+    if isinstance(ts, Sequence | np.ndarray) and not isinstance(ts, str) and len(ts):
+        lists = all(isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts)
+    many = list(ts) if lists and not isinstance(network, Network) else [ts]
+    return [_checked_times(one) for one in many]
+
+
+def _checked_times(ts: Any) -> np.ndarray:
+    times = increasing_times(ts)
+    late = times[times > 0]
+    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs flush such numbers to zero
+        raise ValueError(
+            f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
+            "smaller units."
+        )
+    return times
+
+
+def for_each(times: list[np.ndarray], networks: int) -> list[np.ndarray]:
+    """The times of every network."""
+    if len(times) not in (1, networks):
+        raise ValueError(
+            f"got {networks} networks but {len(times)} lists of times; give as many, or one for all."
+        )
+    return times if len(times) == networks else times * networks

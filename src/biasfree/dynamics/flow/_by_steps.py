@@ -19,7 +19,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._objective import Chunks, Form, Physics, physics_of, samples_of
 from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import float64
-from biasfree.dynamics._recorder import NO_LEVEL, Progress, Recorder
+from biasfree.dynamics._recorder import LEVEL_REACHED, NO_LEVEL, Progress, Recorder
 from biasfree.dynamics.events._initial import branches_initially, has_no_kinks, weights_beyond
 from biasfree.dynamics.flow._rk4 import (
     CALL_STEPS,
@@ -32,7 +32,6 @@ from biasfree.dynamics.flow._rk4 import (
     relative_distance,
     tolerance_of,
 )
-from biasfree.dynamics.steps._driver import LEVEL_REACHED
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.trajectory import Stats, Trajectory
 
