@@ -149,11 +149,10 @@ def trained_layers(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]
 
 def times_of(network: Network | Sequence[Network], ts: Any) -> list[np.ndarray]:
     """The times of each network if `ts` is a list of lists and `network` a list, else those of all."""
-    lists = False
-    if isinstance(ts, Sequence | np.ndarray) and not isinstance(ts, str) and len(ts):
-        lists = all(isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts)
-    many = list(ts) if lists and not isinstance(network, Network) else [ts]
-    return [_checked_times(one) for one in many]
+    if isinstance(network, Network) or not isinstance(ts, Sequence | np.ndarray) or isinstance(ts, str):
+        return [_checked_times(ts)]
+    lists = [isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts]
+    return [_checked_times(one) for one in ts] if lists and all(lists) else [_checked_times(ts)]
 
 
 def _checked_times(ts: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -167,7 +167,8 @@ class _StepFlow:
         """The lengths of at most `most` steps, whose relative error is GRID_ERROR where the field is smooth
         and `kink` elsewhere."""
         rtol = min(GRID_ERROR, 100 * self._limits.rtol)
-        tolerance = _tolerance_of(self._params, rtol, self._limits.atol / self._limits.rtol)
+        floors = _floors_of(self._params, self._limits.atol / self._limits.rtol)
+        given = (np.float64(rtol), floors, np.float64(kink / rtol), *self._given)
         params, t, error, tried = self._params, 0.0, np.inf, 0
         grid: list[np.ndarray] = []
         h = min(ts[-1], float(first_length(self._form, params, *self._given)))
@@ -175,7 +176,6 @@ class _StepFlow:
             for target in ts[ts > 0]:
                 lengths: list[np.ndarray] = []
                 while t < target:
-                    given = (tolerance, np.float64(kink / rtol), *self._given)
                     state = (np.float64(t), np.float64(h), np.float64(error))  # always, or it compiles again
                     found = chosen_steps(self._form, params, *state, target, *given)
                     params, t, h, error, taken, used, rejected = found
@@ -312,30 +312,20 @@ def _size(params: Params):
     return jnp.sqrt(sum(jnp.sum(a**2) for a in jax.tree.leaves(params)))
 
 
-class Tolerance(NamedTuple):
-    """The local error allowed in one step: rtol·(|W_l| + floor_l) for every layer l."""
-
-    rtol: Any
-    floors: Params
-
-
-def _tolerance_of(params: Params, rtol: float, share: float) -> Tolerance:
-    """The local tolerance: relative to every layer, plus a share of its initial norm.
-
-    A layer that is initially zero is measured against the largest layer instead.
-    """
+def _floors_of(params: Params, share: float) -> Params:
+    """A share of the initial norm of every layer; of the largest one for a layer that is initially zero."""
     norms = jax.tree.map(lambda a: float(np.linalg.norm(a)), params)
     largest = max(jax.tree.leaves(norms)) or 1.0
-    return Tolerance(np.float64(rtol), jax.tree.map(lambda n: np.float64(share * (n or largest)), norms))
+    return jax.tree.map(lambda n: np.float64(share * (n or largest)), norms)
 
 
-def _error_norm(error: Params, params: Params, tolerance: Tolerance) -> Float[Array, ""]:
-    """The largest ratio, over layers, of a step's error to the error allowed."""
+def _error_norm(error: Params, params: Params, rtol, floors: Params) -> Float[Array, ""]:
+    """The largest ratio, over layers l, of a step's error to the error allowed, rtol·(|W_l| + floor_l)."""
 
     def ratio(e, w, floor):
-        return jnp.sqrt(jnp.sum(e**2)) / (tolerance.rtol * (jnp.sqrt(jnp.sum(w**2)) + floor))
+        return jnp.sqrt(jnp.sum(e**2)) / (rtol * (jnp.sqrt(jnp.sum(w**2)) + floor))
 
-    return jnp.max(jnp.stack(jax.tree.leaves(jax.tree.map(ratio, error, params, tolerance.floors))))
+    return jnp.max(jnp.stack(jax.tree.leaves(jax.tree.map(ratio, error, params, floors))))
 
 
 @compiled("form")
@@ -385,13 +375,13 @@ def given_steps(form: Form, params: Params, lengths, total, parts, level, view, 
 
 @compiled("form")
 def chosen_steps(
-    form: Form, params: Params, t, h, before, target, tolerance: Tolerance, kink, view, physics: Physics
+    form: Form, params: Params, t, h, before, target, rtol, floors: Params, kink, view, physics: Physics
 ):
     """Take steps toward `target`, of lengths chosen by their errors; stops there, or after CALL_STEPS.
     `before` is the error of the last attempt if it was rejected.
 
     A rejected step is halved. If its error does not fall as a smooth step's would, there is a kink, where
-    shorter steps gain little: then an error up to `kink`, in units of the tolerance, is accepted.
+    shorter steps gain little: then an error up to `kink`, in units of the error allowed, is accepted.
     """
 
     def unfinished(carry):
@@ -402,7 +392,7 @@ def chosen_steps(
         params, t, h, before, taken, lengths, rejected = carry
         length = jnp.minimum(h, target - t)
         end, lost = _step(form, params, view, physics, length)
-        error = GRID_SHARE * _error_norm(lost, end, tolerance)
+        error = GRID_SHARE * _error_norm(lost, end, rtol, floors)
         rough = (error > before / SMOOTH_FALL) & (error <= kink)
         accept = (error <= 1) | rough
         growth = jnp.where(rough, 1.0, jnp.clip(0.9 * error ** (-1 / 3), 0.2, 4.0))
