@@ -18,7 +18,7 @@ from biasfree.dynamics._objective import Form, physics_of, samples_of
 from biasfree.dynamics._problem import params_of
 from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics.descent._batches import take_steps
-from biasfree.dynamics.flow._rk4 import given_steps
+from biasfree.dynamics.flow._by_steps import given_steps
 
 
 def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):

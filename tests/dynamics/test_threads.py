@@ -8,8 +8,8 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import _progress as progress
-from biasfree.dynamics._progress import Halted, Progress
+from biasfree.dynamics import _recorder as recorder
+from biasfree.dynamics._recorder import Halted, Progress
 from biasfree.dynamics._threads import run_in_threads
 
 TS = np.linspace(0, 5, 6)
@@ -51,13 +51,13 @@ def test_an_error_ends_the_others_and_is_raised():
 
 
 def test_a_thread_of_the_caller_is_never_halted():
-    assert getattr(progress._THREAD, "stop", None) is None
+    assert getattr(recorder._THREAD, "stop", None) is None
     with Progress("a run") as bar:
         bar.update(1.0)
 
 
 def test_of_several_bars_one_is_shown(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(recorder, "PATIENCE", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     shown = []
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from biasfree.arguments import exported
 
 if TYPE_CHECKING:
-    from biasfree.dynamics._progress import Halted as Halted
-    from biasfree.dynamics._progress import stop_when_set as stop_when_set
-    from biasfree.dynamics._progress import watch_losses as watch_losses
+    from biasfree.dynamics._recorder import Halted as Halted
+    from biasfree.dynamics._recorder import stop_when_set as stop_when_set
+    from biasfree.dynamics._recorder import watch_losses as watch_losses
     from biasfree.dynamics._releases import KNOWN_WRONG as KNOWN_WRONG
     from biasfree.dynamics._releases import devices as devices
     from biasfree.dynamics._releases import has_jax as has_jax
@@ -38,13 +38,13 @@ _HOMES = {
 
 #: What other rooms use and users do not.
 _SHARED = {
-    "Halted": "_progress",
+    "Halted": "_recorder",
     "KNOWN_WRONG": "_releases",
     "devices": "_releases",
     "has_jax": "_releases",
     "refuse_wrong_release": "_releases",
-    "stop_when_set": "_progress",
-    "watch_losses": "_progress",
+    "stop_when_set": "_recorder",
+    "watch_losses": "_recorder",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from biasfree.arrays import Float, non_negative
+from biasfree.arrays import Float, increasing_times, non_negative
 from biasfree.data import Dataset, Population
 from biasfree.losses import loss_named
 from biasfree.networks import Network
@@ -60,27 +60,34 @@ def problem_of(
     """The arguments as a Problem, or a ValueError that names the wrong one."""
     if has_populations(data):
         raise ValueError("this simulator needs samples, got a Population; use population.sample(n, seed).")
-    data = dataset_of_pair(data)
-    single = isinstance(network, Network)
-    networks = (network,) if isinstance(network, Network) else items_of("network", network, Network)
-    shared = isinstance(data, Dataset)
-    datasets = (data,) * len(networks) if isinstance(data, Dataset) else items_of("data", data, Dataset)
-    if single and not shared:
-        raise ValueError("one network takes one Dataset, got a list; give a list of networks too.")
-    if len(datasets) != len(networks):
-        raise ValueError(
-            f"got {len(networks)} networks but {len(datasets)} datasets; give as many, or one for all."
-        )
-    same_shapes("networks", [(n.sizes, n.biases is None) for n in networks])
+    data = _dataset_of_pair(data)
+    networks, datasets = paired(network, data, Dataset)
     same_shapes("datasets", [(d.x.shape, d.targets.shape) for d in datasets])
     _check_fit(networks[0], datasets[0])
     for one in dict.fromkeys(datasets):
         loss_named(loss).check(one.y)
     trained = trained_layers(train, networks[0].depth)
-    return Problem(networks, datasets, loss, non_negative("l2", l2), trained, single)
+    return Problem(networks, datasets, loss, non_negative("l2", l2), trained, isinstance(network, Network))
 
 
-def dataset_of_pair(data: Any) -> Any:
+def paired(
+    network: Network | Sequence[Network], data: Any, kind: type[Item]
+) -> tuple[tuple[Network, ...], tuple[Item, ...]]:
+    """All networks, and the data of each, which are of this kind and may be one for all."""
+    networks = (network,) if isinstance(network, Network) else _items_of("network", network, Network)
+    many = (data,) * len(networks) if isinstance(data, kind) else _items_of("data", data, kind)
+    name = kind.__name__
+    if isinstance(network, Network) and not isinstance(data, kind):
+        raise ValueError(f"one network takes one {name}, got a list; give a list of networks too.")
+    if len(many) != len(networks):
+        raise ValueError(
+            f"got {len(networks)} networks but {len(many)} {name.lower()}s; give as many, or one for all."
+        )
+    same_shapes("networks", [(n.sizes, n.biases is None) for n in networks])
+    return networks, many
+
+
+def _dataset_of_pair(data: Any) -> Any:
     """The Dataset of a pair (x, y) of arrays; anything else is returned as it is."""
     if not isinstance(data, tuple | list) or len(data) != 2:
         return data
@@ -96,15 +103,7 @@ def has_populations(data: Any) -> bool:
     return isinstance(data, Population)
 
 
-def times_of(network: Network | Sequence[Network], ts: Any) -> list[Any]:
-    """One list of times per network if `ts` is a list of lists and `network` a list, else one for all."""
-    if isinstance(network, Network) or not isinstance(ts, Sequence | np.ndarray) or isinstance(ts, str):
-        return [ts]
-    lists = [isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts]
-    return list(ts) if lists and all(lists) else [ts]
-
-
-def items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
+def _items_of(name: str, value: Any, kind: type[Item]) -> tuple[Item, ...]:
     """The items of a list, or a ValueError if it is empty or has an item of another kind."""
     expected = f"{name} must be a {kind.__name__} or a list of them"
     if not isinstance(value, Sequence) or isinstance(value, str):
@@ -146,3 +145,31 @@ def trained_layers(train: Sequence[bool] | None, depth: int) -> tuple[bool, ...]
             f"train must hold one True or False per layer, at least one True, got {train} for {depth} layers."
         )
     return train
+
+
+def times_of(network: Network | Sequence[Network], ts: Any) -> list[np.ndarray]:
+    """The times of each network if `ts` is a list of lists and `network` a list, else those of all."""
+    if isinstance(network, Network) or not isinstance(ts, Sequence | np.ndarray) or isinstance(ts, str):
+        return [_checked_times(ts)]
+    lists = [isinstance(one, Sequence) or getattr(one, "ndim", 0) == 1 for one in ts]
+    return [_checked_times(one) for one in ts] if lists and all(lists) else [_checked_times(ts)]
+
+
+def _checked_times(ts: Any) -> np.ndarray:
+    times = increasing_times(ts)
+    late = times[times > 0]
+    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs flush such numbers to zero
+        raise ValueError(
+            f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
+            "smaller units."
+        )
+    return times
+
+
+def for_each(times: list[np.ndarray], networks: int) -> list[np.ndarray]:
+    """The times of every network."""
+    if len(times) not in (1, networks):
+        raise ValueError(
+            f"got {networks} networks but {len(times)} lists of times; give as many, or one for all."
+        )
+    return times if len(times) == networks else times * networks

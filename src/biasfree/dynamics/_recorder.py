@@ -1,15 +1,18 @@
-"""Recorder of a run: collects its states, block by block, into a Trajectory."""
+"""Record of a run: its saved states, the times of loss levels (`until=`), and its progress."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biasfree.arrays import Float
-from biasfree.dynamics._levels import Levels
+from biasfree.arrays import Float, as_array, positive
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory, stacked
@@ -22,6 +25,78 @@ SLOTS, BLOCK_ELEMENTS = 64, 2**25
 #: Relative difference below which two times are equal: the time of a level is bisected to 2⁻⁵⁰ of a step, on
 #: a rounded loss.
 SAME_TIME = 1e-13
+NO_LEVEL = -np.inf  # below any loss: a run without levels never reaches it
+LEVEL_REACHED = "loss level reached"
+#: Seconds before a bar appears.
+PATIENCE = 2.0
+_ONE_BAR = threading.Lock()
+_THREAD = threading.local()
+
+
+def levels_of(until: Any) -> tuple[float, ...]:
+    """The levels that the argument `until` names, in its order; none for None."""
+    if until is None:
+        return ()
+    if not isinstance(until, Sequence | np.ndarray) or isinstance(until, str) or np.ndim(until) == 0:
+        return (positive("until", until),)
+    if not len(until):
+        raise ValueError("until must be a loss level or a list of them, got an empty list; leave it out.")
+    return tuple(positive(f"until[{i}]", level) for i, level in enumerate(as_array("until", until).tolist()))
+
+
+class Levels:
+    """The levels of one run; the highest one not yet reached is `next`, and the run ends at the lowest."""
+
+    def __init__(self, levels: Sequence[float]):
+        self._levels = tuple(levels)
+        self._times: dict[float, float] = {}
+
+    @property
+    def next(self) -> float:
+        """The level to look for: the highest not yet reached, or −∞ if there is none."""
+        return max((level for level in self._levels if level not in self._times), default=NO_LEVEL)
+
+    @property
+    def lowest(self) -> float:
+        """The level at which the run ends, or −∞ if it has none."""
+        return min(self._levels, default=NO_LEVEL)
+
+    @property
+    def done(self) -> bool:
+        """Whether the lowest level is reached."""
+        return self.lowest in self._times
+
+    def reach(self, t: float, loss: float) -> None:
+        """Record that the loss fell to `loss` at time t; levels reached earlier keep their times."""
+        for level in self._levels:
+            if loss <= level:
+                self._times.setdefault(level, t)
+
+    def locate(self, loss: Callable[[float], float], t: float, h: float, share: float = 1.0) -> float | None:
+        """Record the times of the levels that the loss falls to in a share of a step from t to t + h, by
+        bisection. Returns the share at the lowest level, or None if that is not reached.
+
+        `loss` takes a share of the step.
+        """
+        while self.next > NO_LEVEL and loss(share) <= self.next:
+            above, below = 0.0, share
+            for _ in range(policy.LEVEL_HALVINGS):
+                middle = (above + below) / 2
+                above, below = (above, middle) if loss(middle) <= self.next else (middle, below)
+            self.reach(t + below * h, self.next)
+            if self.done:
+                return below
+        return None
+
+    @property
+    def ending(self) -> str:
+        """The reason why a flow with these levels ended."""
+        return LEVEL_REACHED if self.done else "end of ts"
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The time of every level, in the order in which they were given; ∞ if it was not reached."""
+        return tuple(self._times.get(level, np.inf) for level in self._levels)
 
 
 def _slots_for(network: Network) -> int:
@@ -121,3 +196,63 @@ def _joined(*blocks: np.ndarray) -> np.ndarray:
     whole = np.concatenate(blocks)
     whole.flags.writeable = False
     return whole
+
+
+class Halted(Exception):
+    """This run stops because another one failed or the user interrupted all of them."""
+
+
+def stop_when_set(stop: threading.Event) -> None:
+    """Once `stop` is set, runs of this thread raise `Halted` at the next progress they report."""
+    _THREAD.stop = stop
+
+
+def watch_losses(listener: Callable[[np.ndarray, np.ndarray], None] | None) -> None:
+    """Flows of this thread call `listener` with the times and losses that they have saved so far."""
+    _THREAD.listener = listener
+
+
+class Progress:
+    """The progress of a run: a context whose `update` takes the fraction done."""
+
+    def __init__(self, label: str):
+        self._label = label
+        self._began = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            _ONE_BAR.release()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self._began
+
+    def update(self, fraction: float) -> None:
+        """Report that `fraction` of the run is done; of several runs in threads only one shows a bar."""
+        if (stop := getattr(_THREAD, "stop", None)) is not None and stop.is_set():
+            raise Halted
+        due = self._bar is None and self.elapsed > PATIENCE and sys.stderr.isatty()
+        if due and _ONE_BAR.acquire(blocking=False):
+            self._show()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=fraction)
+
+    def saved(self, ts: np.ndarray, losses: np.ndarray) -> None:
+        """Hand over the times saved so far, and the losses there."""
+        if (listener := getattr(_THREAD, "listener", None)) is not None:
+            listener(ts, losses)
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(self._label, total=1.0)
+        self._bar.start()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from biasfree.dynamics._progress import stop_when_set
+from biasfree.dynamics._recorder import stop_when_set
 from biasfree.threads import blas_limit
 
 Result = TypeVar("Result")

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biasfree.dynamics._problem import Params, Problem
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._recorder import Progress, Recorder
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.networks import Network
 from biasfree.threads import allowed, load

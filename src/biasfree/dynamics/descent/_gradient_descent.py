@@ -9,14 +9,13 @@ import numpy as np
 
 from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
-from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
-from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Progress, levels_of
 from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
 from biasfree.dynamics.descent._native_run import NativeRun
 from biasfree.dynamics.descent._population_descent import population_descent
-from biasfree.dynamics.population._problem import population_problem
+from biasfree.dynamics.population._field import fields_of
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -82,10 +81,12 @@ def gradient_descent(
     schedule = schedule_of(steps, save_every)
     levels = levels_of(until)
     if has_populations(data):
-        many = population_problem(network, data, loss=loss, l2=l2, train=train)
-        return many.answer(
-            population_descent(many, step, schedule, levels=levels, save=save, keep_diverged=keep_diverged)
-        )
+        fields = fields_of(network, data, loss=loss, l2=l2, train=train)
+        found = [
+            population_descent(field, step, schedule, levels=levels, save=save, keep_diverged=keep_diverged)
+            for field in fields
+        ]
+        return found[0] if isinstance(network, Network) else found
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     with Progress("gradient descent") as progress:
         runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]

@@ -10,7 +10,7 @@ import numpy as np
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
-from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Progress
 from biasfree.dynamics.descent._native_loop import say_if_compiling, take_steps
 from biasfree.dynamics.descent._native_run import layers_of, parts_of, room_for, vector_of
 from biasfree.dynamics.descent._rows import SampleRows

@@ -8,40 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._recorder import LEVEL_REACHED, Progress
 from biasfree.dynamics.descent._calls import DivergenceError
 from biasfree.dynamics.population._field import PopulationField
-from biasfree.dynamics.population._flow import params_of, recorder_of
-from biasfree.dynamics.population._problem import PopulationProblem
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 
 def population_descent(
-    problem: PopulationProblem,
+    field: PopulationField,
     step: float,
     schedule: np.ndarray,
     *,
     levels: Sequence[float],
     save: Callable[[Network], Any] | None,
     keep_diverged: bool,
-) -> list[Trajectory]:
-    """The descent of every network of the problem, saved after the steps of the schedule."""
-    pairs = zip(problem.networks, problem.populations, strict=True)
-    fields = [PopulationField(n, p, l2=problem.l2, train=problem.train) for n, p in pairs]
-    recorders = [recorder_of(field, problem.l2, levels, save) for field in fields]
-    return [
-        _descent(field, recorder, step, schedule, keep_diverged=keep_diverged)
-        for field, recorder in zip(fields, recorders, strict=True)
-    ]
-
-
-def _descent(
-    field: PopulationField, recorder: Recorder, step: float, schedule: np.ndarray, *, keep_diverged: bool
 ) -> Trajectory:
-    began, theta, last = time.perf_counter(), field.initial, int(schedule[-1])
-    wanted, levels = {0, *schedule.tolist()}, recorder.levels
+    """The descent of one network, saved after the steps of the schedule."""
+    began, recorder = time.perf_counter(), field.recorder(levels, save)
+    theta, last, wanted = field.initial, int(schedule[-1]), {0, *schedule.tolist()}
     stopped, i = "steps done", 0
     with Progress("gradient descent") as progress, np.errstate(over="ignore", invalid="ignore"):
         for i in range(last + 1):
@@ -49,11 +34,11 @@ def _descent(
             if not np.isfinite(slope.loss):
                 stopped = f"diverged at step {i}"
                 break
-            levels.reach(step * i, slope.loss)
-            if i in wanted or levels.done:
-                recorder.add_one(step * i, params_of(field, theta), slope.loss)
-            if levels.done:
-                stopped = "loss level reached"
+            recorder.levels.reach(step * i, slope.loss)
+            if i in wanted or recorder.levels.done:
+                recorder.add_one(step * i, field.params(theta), slope.loss)
+            if recorder.levels.done:
+                stopped = LEVEL_REACHED
                 break
             theta = theta + step * slope.velocity
             progress.update(i / last)
@@ -71,4 +56,4 @@ def _descent(
         stopped=stopped,
         wall_time=time.perf_counter() - began,
     )
-    return field.restored_trajectory(recorder.trajectory(stats))
+    return field.trajectory(recorder, stats)

@@ -22,8 +22,7 @@ from biasfree.dynamics._objective import (
 )
 from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._programs import compiled, float64
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._recorder import Progress, Recorder
 from biasfree.dynamics.descent._calls import DivergenceError
 from biasfree.dynamics.descent._minibatches import Batches
 from biasfree.trajectory import Stats, Trajectory

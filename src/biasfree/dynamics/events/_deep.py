@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics._levels import Levels
+from biasfree.dynamics._recorder import Levels
 from biasfree.dynamics.events import _sides as sides
 from biasfree.dynamics.events._chattering import Chattering
 from biasfree.dynamics.events._event import Log, could_matter, first_part, settle, size_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics._levels import Levels
+from biasfree.dynamics._recorder import Levels
 from biasfree.dynamics.events._by_class import ByClass
 from biasfree.dynamics.events._event import Log, first_part, settle, size_of
 from biasfree.dynamics.events._initial import initial_signs

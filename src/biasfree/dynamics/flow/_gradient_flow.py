@@ -5,27 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
-from biasfree.arrays import increasing_times, positive, whole
+from biasfree.arrays import positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics._levels import levels_of
-from biasfree.dynamics._problem import Problem, has_populations, problem_of, times_of
-from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics._problem import Params, Problem, for_each, has_populations, problem_of, times_of
+from biasfree.dynamics._recorder import Levels, Progress, Recorder, levels_of
 from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
 from biasfree.dynamics.events._two_layers import TwoLayers
-from biasfree.dynamics.population._problem import PopulationProblem, population_problem
-from biasfree.dynamics.steps._driver import Kinks, Smooth, follow
+from biasfree.dynamics.network._layout import parts_of
+from biasfree.dynamics.network._state import STAGES, Saves
+from biasfree.dynamics.population._field import PopulationField, fields_of
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
+from biasfree.dynamics.steps._loop import Code
 from biasfree.networks import Network
 from biasfree.threads import allowed
 from biasfree.trajectory import Stats, Trajectory
@@ -35,6 +36,8 @@ DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e
 #: The error allowed per step, policy.LOCAL_SHARE·rtol, must not be below the rounding of the weights.
 LEAST_RTOL = float(np.finfo(float).eps) / policy.LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
+#: Stands for zero in denominators.
+TINY = float(np.finfo(float).tiny)
 
 
 class FlowOptions(TypedDict, total=False):
@@ -113,79 +116,10 @@ def gradient_flow(
     Raises:
         UnfinishedError: with the time at which the flow stopped, the reason, and what to try.
     """
-    times = times_of(network, ts)
-    request = _request(
-        times, rtol=rtol, atol=atol, method=method, max_steps=max_steps, until=until, save=save
-    )
-    if has_populations(data):
-        return _population_flow(population_problem(network, data, loss=loss, l2=l2, train=train), request)
-    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
-    if method == "events":
-        _check_events(problem)
-    return problem.answer(_flows(problem, request))
-
-
-def _population_flow(problem: PopulationProblem, request: _Request) -> Trajectory | list[Trajectory]:
-    from biasfree.dynamics.population._flow import population_flow  # needs SciPy
-
-    if request.method not in ("auto", "smooth"):
-        raise ValueError(
-            f'infinite data has no kinks, so its method is "smooth", got {request.method!r}; use "auto".'
-        )
-    limits, times = request.limits("smooth"), request.times(len(problem.networks))
-    runs = population_flow(problem, times, limits, levels=request.levels, save=request.save)
-    for run in runs:
-        _hold_to_rtol(run.stats, strict=request.rtol is not None)
-    return problem.answer(runs)
-
-
-def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
-    """Warn of, or refuse, an adaptive flow that errs by more than rtol per step."""
-    error, allowed = stats.error or 0.0, (stats.rtol or 0.0) * max(stats.accepted, 1)
-    if error <= allowed:
-        return
-    missed = (
-        f"the error of the flow is about {error:.1e} (see stats.error), more than rtol = {stats.rtol:g} for "
-        f'each of {stats.accepted} steps; use method="steps", or end ts earlier.'
-    )
-    if strict:
-        raise UnfinishedError(missed)
-    warnings.warn(missed, stacklevel=6)
-
-
-@dataclass(frozen=True)
-class _Request:
-    """The arguments of a flow, checked; `ts` has the times of all networks, or one item per network."""
-
-    ts: tuple[np.ndarray, ...]
-    method: str
-    rtol: float | None
-    atol: float | None
-    max_steps: int | None
-    levels: tuple[float, ...]
-    save: Callable[[Network], Any] | None
-
-    def limits(self, method: str) -> Limits:
-        rtol, max_steps = DEFAULTS[method]
-        rtol = self.rtol or rtol
-        return Limits(rtol, self.atol or rtol, self.max_steps or max_steps)
-
-    def times(self, networks: int) -> tuple[np.ndarray, ...]:
-        """The times of every network."""
-        if len(self.ts) not in (1, networks):
-            raise ValueError(
-                f"got {networks} networks but {len(self.ts)} lists of times; give as many, or one for all."
-            )
-        return self.ts if len(self.ts) == networks else self.ts * networks
-
-
-def _request(
-    ts: Sequence[Any], *, rtol: Any, atol: Any, method: Any, max_steps: Any, until: Any, save: Any
-) -> _Request:
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
-    return _Request(
-        ts=tuple(_times(one) for one in ts),
+    times = times_of(network, ts)
+    request = _Request(
         method=method,
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
@@ -193,17 +127,40 @@ def _request(
         levels=levels_of(until),
         save=save,
     )
+    if has_populations(data):
+        fields = fields_of(network, data, loss=loss, l2=l2, train=train)
+        found = _population_flows(fields, for_each(times, len(fields)), request)
+        return found[0] if isinstance(network, Network) else found
+    problem = problem_of(network, data, loss=loss, l2=l2, train=train)
+    if method == "events":
+        _check_events(problem)
+    each = for_each(times, len(problem.networks))
+    tasks = [partial(_flow, problem, i, ts, request) for i, ts in enumerate(each)]
+    # threads do not call a function of the caller
+    return problem.answer(run_in_threads(tasks, 1 if save is not None else min(allowed(), len(tasks))))
 
 
-def _times(ts: Any) -> np.ndarray:
-    times = increasing_times(ts)
-    late = times[times > 0]
-    if len(late) and late[0] < np.finfo(float).tiny:  # compiled programs flush such numbers to zero
-        raise ValueError(
-            f"ts must be 0 or at least {np.finfo(float).tiny:.3g}, got {late[0]:.3g}; measure time in "
-            "smaller units."
-        )
-    return times
+@dataclass(frozen=True)
+class _Request:
+    """The arguments that all flows of a call share, checked."""
+
+    method: str
+    rtol: float | None
+    atol: float | None
+    max_steps: int | None
+    levels: tuple[float, ...]
+    save: Callable[[Network], Any] | None
+
+    @property
+    def strict(self) -> bool:
+        """Whether the caller gave `rtol`: then an error above it is refused."""
+        return self.rtol is not None
+
+    def limits(self, method: str, rtol: float | None = None) -> Limits:
+        """What the caller gave, or this rtol, and else the defaults of the method."""
+        default_rtol, default_steps = DEFAULTS[method]
+        rtol = rtol or self.rtol or default_rtol
+        return Limits(rtol, self.atol or rtol, self.max_steps or default_steps)
 
 
 def _relative(rtol: Any) -> float:
@@ -229,17 +186,26 @@ def _check_events(problem: Problem) -> None:
         )
 
 
-def _flows(problem: Problem, request: _Request) -> list[Trajectory]:
-    """The flow of every network, in threads unless they would call the caller's function `save`."""
-    times = request.times(len(problem.networks))
-    tasks = [partial(_flow, problem, i, replace(request, ts=(ts,))) for i, ts in enumerate(times)]
-    return run_in_threads(tasks, 1 if request.save is not None else min(allowed(), len(tasks)))
+def _population_flows(
+    fields: list[PopulationField], times: list[np.ndarray], request: _Request
+) -> list[Trajectory]:
+    from biasfree.dynamics.population._flow import population_flow  # loads SciPy's integrators
+
+    if request.method not in ("auto", "smooth"):
+        raise ValueError(
+            f'infinite data has no kinks, so its method is "smooth", got {request.method!r}; use "auto".'
+        )
+    limits, found = request.limits("smooth"), []
+    for field, ts in zip(fields, times, strict=True):
+        found.append(population_flow(field, ts, limits, levels=request.levels, save=request.save))
+        _hold_to_rtol(found[-1].stats, strict=request.strict)
+    return found
 
 
-def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
+def _flow(problem: Problem, i: int, ts: np.ndarray, request: _Request) -> Trajectory:
     """The flow of one network by the method given, or by the first that fits."""
     check_velocity(problem, i)
-    run = _Run(problem, i, request)
+    run = _Run(problem, i, ts, request)
     if request.method != "auto":
         return getattr(run, request.method)()
     if has_no_kinks(problem, i):
@@ -254,15 +220,11 @@ def _flow(problem: Problem, i: int, request: _Request) -> Trajectory:
 
 
 class _Run:
-    """One network and its data, with one function per method."""
+    """One network, its data and times, with one function per method."""
 
-    def __init__(self, problem: Problem, i: int, request: _Request):
-        self.problem, self.i, self.request = problem, i, request
-        self.network, self.data = problem.networks[i], problem.datasets[i]
+    def __init__(self, problem: Problem, i: int, ts: np.ndarray, request: _Request):
+        self.problem, self.i, self.ts, self.request = problem, i, ts, request
         self.began = time.perf_counter()
-
-    def recorder(self) -> Recorder:
-        return Recorder(self.network, self.problem.l2, self.request.save, self.request.levels)
 
     def smooth(self) -> Trajectory:
         limits = self.request.limits("smooth")
@@ -270,27 +232,30 @@ class _Run:
         branches = not has_no_kinks(self.problem, self.i) and branches_initially(
             Flow(self.problem, self.i, limits, smooth=False)
         )
-        kinks = Smooth(flow, branches=branches)
-        return self._followed("smooth", flow, kinks, limits)
+        return self._followed("smooth", flow, Smooth(flow, branches=branches), limits)
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
-        request = self.request if rtol is None else replace(self.request, rtol=rtol)
-        limits = request.limits("events")
+        limits = self.request.limits("events", rtol)
         flow = Flow(self.problem, self.i, limits, smooth=False)
         log = Log(flow, most_events)
-        kinks: Kinks = TwoLayers(flow, log) if self.network.depth == 2 else Deep(flow, log)
+        two_layers = self.problem.networks[self.i].depth == 2
+        kinks = TwoLayers(flow, log) if two_layers else Deep(flow, log)
         return self._followed("events", flow, kinks, limits)
 
     def steps(self) -> Trajectory:
         require_jax('a flow by steps (method="steps", or more kinks than can be located)')
         from biasfree.dynamics.flow._by_steps import flow_by_steps  # the only method that needs JAX
 
-        limits, ts, strict = self.request.limits("steps"), self.request.ts[0], self.request.rtol is not None
-        return flow_by_steps(self.problem, self.i, ts, limits, self.recorder, strict=strict, began=self.began)
+        given = (self.problem, self.i, self.ts, self.request.limits("steps"), self._recorder)
+        return flow_by_steps(*given, strict=self.request.strict, began=self.began)
+
+    def _recorder(self) -> Recorder:
+        network, request = self.problem.networks[self.i], self.request
+        return Recorder(network, self.problem.l2, request.save, request.levels)
 
     def _followed(self, method: str, flow: Flow, kinks: Kinks, limits: Limits) -> Trajectory:
-        recorder = self.recorder()
-        stopped = follow(flow, kinks, self.request.ts[0], limits, recorder)
+        recorder = self._recorder()
+        _follow(flow, kinks, self.ts, limits, recorder)
         stats = Stats(
             method=method,
             evaluations=int(flow.state.status.evaluations),
@@ -303,8 +268,176 @@ class _Run:
             rtol=limits.rtol,
             error=flow.error,
             error_kind="sum of the local errors and of the kinks stepped over",
-            stopped=stopped,
+            stopped=recorder.levels.ending,
             wall_time=time.perf_counter() - self.began,
         )
-        _hold_to_rtol(stats, strict=self.request.rtol is not None)
+        _hold_to_rtol(stats, strict=self.request.strict)
         return recorder.trajectory(stats)
+
+
+def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
+    """Warn of, or refuse, an adaptive flow that errs by more than rtol per step."""
+    error, allowed = stats.error or 0.0, (stats.rtol or 0.0) * max(stats.accepted, 1)
+    if error <= allowed:
+        return
+    missed = (
+        f"the error of the flow is about {error:.1e} (see stats.error), more than rtol = {stats.rtol:g} for "
+        f'each of {stats.accepted} steps; use method="steps", or end ts earlier.'
+    )
+    if strict:
+        raise UnfinishedError(missed)
+    warnings.warn(missed, stacklevel=6)
+
+
+class Smooth:
+    """What becomes of steps of a flow without kinks, or taken to be: they end at levels of the loss only.
+    `branches` says that σ′(0) = α decided at t = 0."""
+
+    def __init__(self, flow: Flow, *, branches: bool):
+        self._flow = flow
+        self.events: dict[str, int] = {}
+        self.located = ()
+        self.branch_times = (0.0,) if branches else ()
+
+    def prepare(self) -> float:
+        """Nothing is ever due."""
+        return np.inf
+
+    def attend(self, code: Code, saves: Saves, levels: Levels) -> None:  # noqa: ARG002
+        """Take the step under way, up to the lowest level of the loss."""
+        self._flow.take(saves, self._flow.reach_levels(levels, 1.0))
+
+
+#: What becomes of steps in which something happens, and what happened so far.
+Kinks: TypeAlias = Smooth | TwoLayers | Deep
+
+
+def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: Recorder) -> None:
+    """Follow the flow through `ts`, block after block, and record the states there. `Flow` takes steps until
+    something happens in one, and `kinks` attends to it."""
+    end, levels, size = float(ts[-1]), recorder.levels, len(flow.state.theta)
+    pace = _Pace(flow, limits, end)
+    slots, call = max(1, policy.BLOCK_ELEMENTS // size), _steps_per_call(flow)
+    levels.reach(0.0, flow.loss(flow.state.theta))
+    with Progress("gradient flow") as progress:
+        while len(ts) and not levels.done:
+            saves = Saves(ts[:slots], np.zeros((len(ts[:slots]), size)), np.zeros(len(ts[:slots])))
+            ts = ts[slots:]
+            flow.state.status.saved = 0
+            code = Code.PAUSED
+            while code == Code.PAUSED:
+                code = _advance(flow, kinks, saves, levels, min(call, limits.max_steps - flow.tried))
+                progress.update(flow.t / end if end else 1.0)
+                progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
+                pace.check(code)
+            done = flow.saved
+            recorder.add_with(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
+    if levels.done:
+        recorder.add_last(flow.t, _params(flow.state.theta, flow), flow.loss(flow.state.theta))
+
+
+def _advance(flow: Flow, kinks: Kinks, saves: Saves, levels: Levels, most: int) -> Code:
+    """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
+    flow.save_present(saves)
+    end = due = flow.tried
+    end += most
+    while flow.tried < end:
+        if flow.tried >= due:
+            due = flow.tried + int(min(end - flow.tried, kinks.prepare()))
+        code = flow.run(saves, levels.next, most=due - flow.tried)
+        if code == Code.PAUSED:
+            due = flow.tried
+        elif code in (Code.PENDING, Code.EVENT):
+            kinks.attend(code, saves, levels)
+            if levels.done:
+                return Code.SAVED
+        else:
+            return code
+    return Code.PAUSED
+
+
+def _steps_per_call(flow: Flow) -> int:
+    """Steps of about policy.CALL_OPERATIONS: each evaluates every unit with its inputs in every stage."""
+    each = STAGES * len(flow.state.signs) * (2 * int(flow.shape.sizes[:-1].max()) + 10)
+    return max(1, min(policy.CALL_STEPS, int(policy.CALL_OPERATIONS / max(each, 1))))
+
+
+def _params(states: np.ndarray, flow: Flow) -> Params:
+    weights, biases = parts_of(states, flow.shape)
+    return Params(tuple(weights), tuple(biases))
+
+
+class _Pace:
+    """Time reached against steps used, to give up early if the steps allowed cannot suffice.
+
+    A step is never much longer than the inverse of the network's fastest rate, even at rest. Then the pace is
+    steady, and the number of steps left can be predicted.
+    """
+
+    def __init__(self, flow: Flow, limits: Limits, end: float):
+        self._flow, self._limits, self._end = flow, limits, end
+        self._marks: list[tuple[int, float]] = [(0, 0.0)]
+        self._earlier: tuple[int, float, np.ndarray] | None = None
+
+    def check(self, code: Code) -> None:
+        """Record the time and the weights reached; raise if the flow cannot end."""
+        steps, t = self._flow.tried, self._flow.t
+        if steps > self._marks[-1][0]:
+            self._marks.append((steps, t))
+        if len(self._marks) > 2 * policy.PACE_MARKS:
+            del self._marks[1:-1:2]
+        if self._earlier is None or steps >= 2 * self._earlier[0]:
+            self._earlier = steps, t, self._flow.state.theta.copy()
+        if code == Code.FAILED:
+            raise UnfinishedError(self._broken())
+        if code == Code.PAUSED and (steps >= self._limits.max_steps or self._hopeless()):
+            raise UnfinishedError(self._too_slow())
+
+    def _hopeless(self) -> bool:
+        """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
+        steps, t = self._marks[-1]
+        (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
+        if steps < max(self._limits.max_steps / 20, policy.PACE_STEPS) or most == half:
+            return False
+        first, second = (later - before) / (most - half), (t - later) / (steps - most)
+        return second <= 1.5 * first and self._end - t > second * (2 * self._limits.max_steps - steps)
+
+    def _mark(self, steps: float) -> tuple[int, float]:
+        """The last record at or before this number of steps."""
+        return next(mark for mark in reversed(self._marks) if mark[0] <= steps)
+
+    def _too_slow(self) -> str:
+        """The reason why the flow was given up, and what to try."""
+        (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
+        needed = steps + (self._end - t) / max(t - before, TINY * self._end) * (steps - half)
+        where = (
+            f"{self._reached()}, after {steps} steps (max_steps = {self._limits.max_steps}); at this "
+            f"pace it needs {needed:.1e}. "
+        )
+        if self._earlier is not None and self._earlier[1] < t:
+            theta = self._flow.state.theta
+            size, change = float(np.linalg.norm(theta)), float(np.linalg.norm(theta - self._earlier[2]))
+            moved = change / size if size > 0 else 0.0
+            if moved <= self._limits.rtol:
+                return (
+                    f"{where}The weights are at rest: since t = {self._earlier[1]:.6g} they have moved by "
+                    f"{moved:.1e} of their norm. End ts there, or raise max_steps."
+                )
+        return f"{where}Raise max_steps or rtol, or end ts earlier.{self._advice()}"
+
+    def _broken(self) -> str:
+        """The message of a flow that no step can continue."""
+        return (
+            f"{self._reached()}: no step is accurate enough there, however short, as where weights "
+            f"diverge. Raise rtol or end ts earlier.{self._advice()}"
+        )
+
+    def _reached(self) -> str:
+        """The time at which the flow stopped, in words."""
+        return f"the flow stopped at t = {self._flow.t:.6g} of {self._end:g} at rtol = {self._limits.rtol:g}"
+
+    def _advice(self) -> str:
+        """Another method to try."""
+        if self._flow.shape.follow:
+            return ' At kinks, where the field jumps, use method="events" or method="steps".'
+        return ' method="steps" is less accurate by default.'

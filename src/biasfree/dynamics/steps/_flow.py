@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics._levels import NO_LEVEL, Levels
 from biasfree.dynamics._problem import Problem
+from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._classes import class_loss
 from biasfree.dynamics.evaluate._sorting import classes_of, no_groups
 from biasfree.dynamics.kinks._apply import Decisions
