@@ -12,7 +12,6 @@ import torch
 import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
-from biasfree.dynamics.descent import _batches as batches
 
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])
@@ -208,10 +207,10 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
     assert_single_runs(bf.gradient_descent(networks, data, **FORTY), networks, data, **FORTY)
 
 
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("threads", [1, 3])
-def test_batches_in_threads_are_runs_one_by_one(monkeypatch, use_threads, threads):
-    """Batches of four, of which the last is not full; the same bits in any number of threads."""
-    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
+def test_runs_in_threads_and_in_groups_are_runs_one_by_one(use_threads, threads):
+    """Groups of at most four on an accelerator; the same bits in any number of threads."""
     use_threads(threads)
     networks, data = small_problem(18)
     runs = bf.gradient_descent(networks, data, **FIFTY)
@@ -222,19 +221,17 @@ def test_batches_in_threads_are_runs_one_by_one(monkeypatch, use_threads, thread
 
 
 @pytest.mark.usefixtures("in_jax")
-def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
-    """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
-    monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(batches, "BURST", 4)
-    options = FIFTY | {"save_every": 7}
+def test_many_runs_side_by_side_are_runs_one_by_one():
+    """As on an accelerator: more states are saved than a call has room for, and a run diverges."""
+    options = FIFTY | {"steps": 300, "save_every": 3}
     networks, data = small_problem(70, diverging=65)
     runs = bf.gradient_descent(networks, data, **options, keep_diverged=True)
     assert runs[65].stats.stopped.startswith("diverged")
     assert_single_runs(runs[60:65], networks[60:65], data, **options)
 
 
-def test_an_error_in_a_thread_reaches_the_caller(monkeypatch, use_threads):
-    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
+@pytest.mark.usefixtures("little_memory")
+def test_an_error_in_a_thread_reaches_the_caller(use_threads):
     use_threads(2)
     networks, data = small_problem(8, diverging=5)
     with pytest.raises(DivergenceError, match="network 5 diverged"):
@@ -326,7 +323,7 @@ def test_divergence_says_which_network():
 
 
 def test_diverged_runs_are_kept_and_the_others_go_on():
-    """A batch of 16 and one more: the run that diverges ends where it was last saved."""
+    """The run that diverges ends where it was last saved."""
     data, networks = bf.data.six_points(), networks_of(17)
     networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
     options: dict[str, Any] = {"step": 0.1, "steps": 40, "save_every": 1}

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from biasfree.dynamics._releases import devices as devices
     from biasfree.dynamics._releases import has_jax as has_jax
     from biasfree.dynamics._releases import refuse_wrong_release as refuse_wrong_release
-    from biasfree.dynamics.descent._calls import DivergenceError
     from biasfree.dynamics.descent._gradient_descent import gradient_descent
     from biasfree.dynamics.descent._long_descent import long_descent
     from biasfree.dynamics.descent._optimize import optimize
+    from biasfree.dynamics.descent._run import DivergenceError
     from biasfree.dynamics.descent._sharpness import sharpness
     from biasfree.dynamics.flow._gradient_flow import gradient_flow
     from biasfree.dynamics.steps._flow import UnfinishedError
 
 _HOMES = {
-    "DivergenceError": "descent._calls",
+    "DivergenceError": "descent._run",
     "UnfinishedError": "steps._flow",
     "gradient_descent": "descent._gradient_descent",
     "gradient_flow": "flow._gradient_flow",

@@ -90,11 +90,6 @@ def loss_and_slope(
     return loss, Params(weights, biases)
 
 
-def penalty(params: Params, l2) -> Float[Array, ""]:
-    """(λ/2) Σ_l |W_l|²; biases are not penalized."""
-    return l2 / 2 * sum(jnp.sum(w**2) for w in params.weights)
-
-
 def _over_chunks(function, samples: Chunks):
     """Σ over chunks of `function(x, y, share)`, holding one chunk's activations at a time."""
     if samples.x.shape[0] == 1:  # a loop of one turn would only hide it from XLA

@@ -13,9 +13,9 @@ from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._releases import on_accelerator
-from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
-from biasfree.dynamics.descent._native_run import NativeRun
+from biasfree.dynamics.descent._native_run import descend_natively
 from biasfree.dynamics.descent._population_descent import population_descent
+from biasfree.dynamics.descent._run import Run
 from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
@@ -88,17 +88,15 @@ def gradient_descent(
         )
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     with Progress("gradient descent") as progress:
-        runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]
-        settings = Settings(problem, step, keep_diverged=keep_diverged)
-        accelerated = on_accelerator()
-        if accelerated:
-            from biasfree.dynamics.descent._batches import batches_of
+        given: Any = {"step": step, "save": save, "until": levels, "keep_diverged": keep_diverged}
+        runs = [Run(problem, i, **given) for i in range(len(problem.networks))]
+        if on_accelerator():
+            from biasfree.dynamics.descent._training import descent, take_all
 
-            calls: Sequence[Calls] = batches_of(settings, runs, alone=bool(levels))
+            take_all(runs, descent(step), None, schedule, progress)
         else:
-            calls = [NativeRun(settings, run) for run in runs]
-        descend_all(calls, schedule, progress, threads=not accelerated)
-        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
+            descend_natively(runs, schedule, progress)
+        return problem.answer([run.trajectory("descent", progress.elapsed) for run in runs])
 
 
 def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:

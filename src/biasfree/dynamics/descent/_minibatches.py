@@ -21,21 +21,22 @@ class Batches:
 
     def __post_init__(self):
         self._rng = generator(self.seed)
-        self._left = np.zeros((0, 0), np.int64)
+        self._left = np.zeros((0, self.size or 0), np.int64)
 
     def take(self, count: int) -> Int[np.ndarray, "count b"]:
         """The samples of the next batches; each epoch has a permutation of its own."""
+        if self.size is None:
+            return np.zeros((count, 0), np.int64)
         while len(self._left) < count:
-            self._left = np.concatenate([*([self._left] if self._left.size else []), self._epoch()])
+            self._left = np.concatenate([self._left, self._epoch(self.size)])
         taken, self._left = self._left[:count], self._left[count:]
         return taken
 
-    def _epoch(self) -> Int[np.ndarray, "_ b"]:
-        assert self.size is not None, "all samples need no batches"
-        each = self.size // self.units.shape[1]
+    def _epoch(self, size: int) -> Int[np.ndarray, "_ b"]:
+        each = size // self.units.shape[1]
         order = self._rng.permutation(len(self.units))
         whole_batches = len(order) // each
-        return self.units[order[: whole_batches * each]].reshape(whole_batches, self.size)
+        return self.units[order[: whole_batches * each]].reshape(whole_batches, size)
 
 
 def batches_of(datasets: Sequence[Dataset], batch_size: int | None, *, pairs: bool, seed: int) -> Batches:

@@ -13,6 +13,7 @@ from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics.descent._gradient_descent import schedule_of
 from biasfree.dynamics.descent._minibatches import batches_of
+from biasfree.dynamics.descent._run import Run
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
@@ -72,10 +73,14 @@ def optimize(
         ImportError: without JAX and optax, which `pip install 'biasfree[jax]'` installs.
     """
     require_jax("bf.optimize")
-    from biasfree.dynamics.descent._training import trained
+    from biasfree.dynamics.descent._training import check_optimizer, take_all
 
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     schedule, levels = schedule_of(whole("steps", steps), save_every), levels_of(until)
     batches = batches_of(problem.datasets, batch_size, pairs=pairs, seed=seed)
+    check_optimizer(optimizer, problem.networks[0])
+    given: Any = {"step": 1.0, "save": save, "until": levels, "name": "training"}
+    runs = [Run(problem, i, **given) for i in range(len(problem.networks))]
     with Progress("training") as progress:
-        return problem.answer(trained(problem, optimizer, batches, schedule, save, levels, progress))
+        take_all(runs, optimizer, batches, schedule, progress)
+        return problem.answer([run.trajectory("optimize", progress.elapsed) for run in runs])

@@ -10,7 +10,7 @@ import numpy as np
 
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics.descent._calls import DivergenceError
+from biasfree.dynamics.descent._run import DivergenceError
 from biasfree.dynamics.population._field import PopulationField
 from biasfree.dynamics.population._flow import params_of, recorder_of
 from biasfree.dynamics.population._problem import PopulationProblem

@@ -86,7 +86,7 @@ def follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: R
                 if code == Code.PAUSED and (flow.tried >= limits.max_steps or pace.hopeless(limits, end)):
                     raise UnfinishedError(pace.why(flow, limits, end))
             done = flow.saved
-            recorder.add_with(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
+            recorder.add(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
     if not levels.done:
         return "end of ts"
     recorder.add_last(flow.t, _params(flow.state.theta, flow), flow.loss(flow.state.theta))
