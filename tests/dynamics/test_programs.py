@@ -13,16 +13,16 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import _programs as programs
-from biasfree.dynamics._programs import compiled
+from biasfree.dynamics import _jax as engine
+from biasfree.dynamics._jax import compiled
 
 
 def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
-    monkeypatch.setattr(programs, "MOST", 3)
+    monkeypatch.setattr(engine, "MOST", 3)
     traced = []
 
     @compiled("power")
-    def raised(x, power):
+    def raised(power, x):
         """x to a power."""
         traced.append(x.shape)
         return jnp.sum(x**power)
@@ -30,14 +30,13 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
     users = jax.jit(lambda x: x + 1)
     users(np.ones(3))
     for length in range(1, 7):
-        assert raised(np.ones(length), 2) == length
-        raised(np.ones(2), 2)
-    assert len(raised) == 3
+        assert raised(2, np.ones(length)) == length
+        raised(2, np.ones(2))
     assert len(traced) == 6  # the second shape, always in use, was compiled once
-    raised(np.ones(1), 2)
+    raised(2, np.ones(1))
     assert len(traced) == 7
-    raised(np.ones(1), power=3)  # a static argument makes another program, values do not
-    raised(np.zeros(1), power=3)
+    raised(3, np.ones(1))  # a static argument makes another program, values do not
+    raised(3, np.zeros(1))
     assert len(traced) == 8
     assert users._cache_size() == 1  # type: ignore[attr-defined]
 
@@ -45,7 +44,7 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
 def test_a_forked_process_refuses_to_simulate():
     """JAX would wait forever in it."""
     data, network = oracles.random_data(4, 2), bf.networks.gaussian((2, 3, 1), scale=1.0)
-    programs.check_process()
+    bf.optimize(network, data, optax.sgd(0.1), steps=1)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

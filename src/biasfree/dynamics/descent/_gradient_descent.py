@@ -9,10 +9,10 @@ import numpy as np
 
 from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
+from biasfree.dynamics._jax import on_accelerator
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._releases import on_accelerator
 from biasfree.dynamics.descent._native_run import descend_natively
 from biasfree.dynamics.descent._population_descent import population_descent
 from biasfree.dynamics.descent._run import Run

@@ -7,10 +7,10 @@ from typing import Any, Required, TypedDict, Unpack, overload
 
 from biasfree.arrays import whole
 from biasfree.data import Dataset
+from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._releases import require_jax
 from biasfree.dynamics.descent._gradient_descent import schedule_of
 from biasfree.dynamics.descent._minibatches import batches_of
 from biasfree.dynamics.descent._run import Run

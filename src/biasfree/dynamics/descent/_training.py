@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from biasfree.dynamics._jax import compiled, float64
 from biasfree.dynamics._objective import (
     Chunks,
     Form,
@@ -22,7 +23,6 @@ from biasfree.dynamics._objective import (
     samples_of,
 )
 from biasfree.dynamics._problem import Params, params_of
-from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import slots_for
 from biasfree.dynamics.descent._minibatches import Batches

@@ -16,10 +16,10 @@ import jax
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
+from biasfree.dynamics._jax import float64
 from biasfree.dynamics._levels import NO_LEVEL
 from biasfree.dynamics._objective import Chunks, Form, Physics, physics_of, samples_of
 from biasfree.dynamics._problem import Params, Problem, params_of
-from biasfree.dynamics._programs import float64
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.events._initial import branches_initially, has_no_kinks, weights_beyond

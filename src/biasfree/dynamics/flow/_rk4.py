@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from biasfree.dynamics._jax import compiled
 from biasfree.dynamics._objective import (
     Chunks,
     Form,
@@ -27,7 +28,6 @@ from biasfree.dynamics._objective import (
     data_loss,
     loss_and_slope,
 )
-from biasfree.dynamics._programs import compiled
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float
