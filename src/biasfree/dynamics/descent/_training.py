@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import jax
@@ -25,7 +25,6 @@ from biasfree.dynamics._objective import (
 from biasfree.dynamics._problem import Params, params_of
 from biasfree.dynamics._progress import Progress
 from biasfree.dynamics._recorder import slots_for
-from biasfree.dynamics.descent._minibatches import Batches
 from biasfree.dynamics.descent._run import DivergenceError, LowestLoss, Run, next_stops
 from biasfree.networks import Network
 
@@ -33,6 +32,10 @@ from biasfree.networks import Network
 _STEPS = 256
 #: Activations that runs side by side may have in a layer: those that fit an accelerator's memory.
 _ACTIVATIONS = 2**27
+
+
+#: The samples of one mini-batch after the other, from the first on; none for all samples.
+Batches = Callable[[], Iterator[np.ndarray]]
 
 
 class Rule(NamedTuple):
@@ -60,8 +63,7 @@ def take_all(
     groups = np.array_split(np.arange(len(runs)), -(-len(runs) // size))
     with float64():
         for i, group in enumerate(groups):
-            own = None if batches is None else replace(batches)
-            for fraction in _Group([runs[j] for j in group], rule, own).descend(schedule):
+            for fraction in _Group([runs[j] for j in group], rule, batches).descend(schedule):
                 progress.update((i + fraction) / len(groups))
 
 
@@ -98,7 +100,9 @@ class _Group:
 
     def __init__(self, runs: list[Run], rule: Rule, batches: Batches | None):
         problem, network, data = runs[0].problem, runs[0].network, runs[0].data
-        self._runs, self._batches = runs, batches
+        self._runs, self._looks_at_all = runs, batches is None
+        self._batches = batches() if batches else repeat(np.zeros(0, np.int64))
+        self._size = len(next(batches())) if batches else 0
         self._slots = slots_for(network, len(runs))
         self._program = partial(_take_steps, Form(problem.loss, problem.train), rule.update)
         if all(run.data is data for run in runs):
@@ -130,27 +134,24 @@ class _Group:
     def _after(self, state: Any, stops: np.ndarray) -> Any:
         """The state after these steps; weights and losses at every stop, and the losses that steps saw."""
         slots = np.append(stops, np.zeros(self._slots - len(stops), np.int64))
-        chosen = np.zeros((stops[-1], 0)) if self._batches is None else self._batches.take(stops[-1])
-        indices = np.zeros((_STEPS, chosen.shape[1]), np.int64)
-        indices[: len(chosen)] = chosen
+        indices = np.zeros((_STEPS, self._size), np.int64)
+        for row, batch in zip(indices[: stops[-1]], self._batches, strict=False):
+            row[:] = batch
         return self._program(state, slots, np.int64(len(stops)), indices, *self._given)
 
     def _record(self, i: int, call: _Call, saved: Params, losses: np.ndarray, seen: np.ndarray) -> None:
         """Record what a call found of run i, up to its lowest level or a loss that is not finite."""
         run, stops = self._runs[i], call.stops
         losses = losses[: len(stops)]
-        if self._batches is None:
+        steps, looked_at = stops[call.keep], losses[call.keep]
+        if self._looks_at_all:
             steps = np.arange(call.done, stops[-1] + 1)
             looked_at = np.append(seen[: len(steps) - 1], losses[-1])
-        else:
-            steps, looked_at = stops[call.keep], losses[call.keep]
         count = run.look_at(steps, looked_at)
         kept = np.flatnonzero(call.keep & np.isin(stops, steps[:count]))
         run.keep(stops[kept], jax.tree.map(lambda a: a[kept], saved), losses[kept])
-        if self._batches is None and count:
-            best = int(np.argmin(looked_at[:count]))
-            if looked_at[best] < run.lowest.loss:
-                run.lowest = LowestLoss(float(looked_at[best]), call.done + best, call.before, best)
+        if self._looks_at_all:
+            self._note_lowest(run, call, looked_at[:count])
         if run.recorder.levels.done:
             last = steps[count - 1 : count]
             if last > run.steps:  # where the lowest level was reached
@@ -158,17 +159,22 @@ class _Group:
         elif count < len(steps):
             self._diverge(i, int(steps[count]), float(looked_at[count]))
 
+    def _note_lowest(self, run: Run, call: _Call, losses: np.ndarray) -> None:
+        if losses.min(initial=np.inf) < run.lowest.loss:
+            best = int(np.argmin(losses))
+            run.lowest = LowestLoss(float(losses[best]), call.done + best, call.before, best)
+
     def _diverge(self, i: int, at: int, loss: float) -> None:
         run = self._runs[i]
-        if self._batches is not None:
+        if not self._looks_at_all:
             raise DivergenceError(
                 f"{run.name} diverged before step {at}: the loss is no longer finite; use a smaller learning "
                 "rate."
             )
 
         def best() -> Params:
-            saved = self._weights(i, run.lowest.states, np.array([run.lowest.steps_after]))
-            return jax.tree.map(lambda a: a[0], saved)
+            there = self._weights(i, run.lowest.states, np.array([run.lowest.steps_after]))
+            return jax.tree.map(lambda a: a[0], there)
 
         run.diverge(at, loss, best)
 
