@@ -1,15 +1,20 @@
-"""Progress of a run: a bar on a terminal after two seconds, the losses saved so far, and a way to stop."""
+"""Progress of a run: a bar after two seconds, the losses saved so far; runs in threads, and a way to stop them."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+from biasfree.threads import blas_limit
+
+Result = TypeVar("Result")
 
 #: Seconds before a bar appears.
 PATIENCE = 2.0
@@ -77,3 +82,26 @@ class Progress:
         self._bar = Bar(console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(self._label, total=1.0)
         self._bar.start()
+
+
+def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
+    """The results of the tasks, in their order; compiled code releases the GIL. After an error or Ctrl-C the
+    other tasks stop when they next report progress, and the error is raised."""
+    if workers <= 1:
+        return [task() for task in tasks]
+    stop = threading.Event()
+
+    def work(task: Callable[[], Result]) -> Result:
+        stop_when_set(stop)
+        with blas_limit():
+            return task()
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Full-batch gradient descent, exact to rounding."""
+"""Full-batch gradient descent, on samples or on infinite data, exact to rounding."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from biasfree.dynamics._jax import on_accelerator
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import has_populations, problem_of
 from biasfree.dynamics._progress import Progress
+from biasfree.dynamics._recorder import Recorder
 from biasfree.dynamics.descent._native_run import descend_natively
-from biasfree.dynamics.descent._population_descent import population_descent
-from biasfree.dynamics.descent._run import Run
+from biasfree.dynamics.descent._run import DivergenceError, Run
+from biasfree.dynamics.population._field import PopulationField
+from biasfree.dynamics.population._flow import params_of, recorder_of
 from biasfree.dynamics.population._problem import population_problem
 from biasfree.networks import Network
-from biasfree.trajectory import Trajectory
+from biasfree.trajectory import Stats, Trajectory
 
 
 class DescentOptions(TypedDict, total=False):
@@ -83,8 +85,11 @@ def gradient_descent(
     levels = levels_of(until)
     if has_populations(data):
         many = population_problem(network, data, loss=loss, l2=l2, train=train)
+        pairs = zip(many.networks, many.populations, strict=True)
+        fields = [PopulationField(*pair, l2=many.l2, train=many.train) for pair in pairs]
+        each = [(field, recorder_of(field, many.l2, levels, save)) for field in fields]
         return many.answer(
-            population_descent(many, step, schedule, levels=levels, save=save, keep_diverged=keep_diverged)
+            [_on_infinite_data(*one, step, schedule, keep_diverged=keep_diverged) for one in each]
         )
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     with Progress("gradient descent") as progress:
@@ -113,3 +118,41 @@ def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
         affordable(f"the states after each of {steps // every} saved steps", steps // every)
         saves = np.arange(every, steps + 1, every)
     return saves if len(saves) and saves[-1] == steps else np.append(saves, steps)
+
+
+def _on_infinite_data(
+    field: PopulationField, recorder: Recorder, step: float, schedule: np.ndarray, *, keep_diverged: bool
+) -> Trajectory:
+    """The descent of one network, whose recorder has the coordinates of the field."""
+    theta, last, levels = field.initial, int(schedule[-1]), recorder.levels
+    saves = {0, *schedule.tolist()}
+    stopped, i = "steps done", 0
+    with Progress("gradient descent") as progress, np.errstate(over="ignore", invalid="ignore"):
+        for i in range(last + 1):
+            slope = field(theta)
+            if not np.isfinite(slope.loss):
+                stopped = f"diverged at step {i}"
+                break
+            levels.reach(step * i, slope.loss)
+            if i in saves or levels.done:
+                recorder.add_one(step * i, params_of(field, theta), slope.loss)
+            if levels.done:
+                stopped = "loss level reached"
+                break
+            theta = theta + step * slope.velocity
+            progress.update(i / last)
+    if stopped.startswith("diverged") and not keep_diverged:
+        raise DivergenceError(
+            f"gradient descent on infinite data diverged at step {i}: the loss is no longer finite; step was "
+            f"{step:g}: use a smaller one."
+        )
+    stats = Stats(
+        method="descent",
+        evaluations=field.evaluations,
+        accepted=i,
+        error=0.0,
+        error_kind="none: the iteration itself, exact to rounding",
+        stopped=stopped,
+        wall_time=progress.elapsed,
+    )
+    return field.restored_trajectory(recorder.trajectory(stats))

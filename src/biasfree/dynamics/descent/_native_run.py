@@ -12,8 +12,7 @@ import numpy as np
 
 from biasfree.arrays import Float
 from biasfree.dynamics._problem import Params, Problem
-from biasfree.dynamics._progress import Progress
-from biasfree.dynamics._threads import run_in_threads
+from biasfree.dynamics._progress import Progress, run_in_threads
 from biasfree.dynamics.descent._native_loop import (
     Ended,
     Layers,

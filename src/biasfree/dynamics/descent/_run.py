@@ -9,8 +9,8 @@ import numpy as np
 
 from biasfree.dynamics._problem import Params, Problem
 from biasfree.dynamics._recorder import Recorder
+from biasfree.dynamics.descent._sharpness import largest_curvature
 from biasfree.networks import Network
-from biasfree.threads import load
 from biasfree.trajectory import Stats, Trajectory
 
 
@@ -85,8 +85,7 @@ class Run:
 
     def _divergence(self, at: int, best: Params) -> DivergenceError:
         network = Network(best.weights, leak=self.network.leak, biases=best.biases or None)
-        sharpness = load("biasfree.dynamics.descent._sharpness")  # only here does a descent need the flow
-        curvature = sharpness.largest_curvature(self.problem, network, self.data)
+        curvature = largest_curvature(self.problem, network, self.data)
         return DivergenceError(
             f"{self.name} diverged at step {at}: the loss is no longer finite; it was lowest, "
             f"{self.lowest.loss:.4g}, at step {self.lowest.step}. There the largest stable step is about "

@@ -17,8 +17,8 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import Problem, has_populations, problem_of, times_of
+from biasfree.dynamics._progress import run_in_threads
 from biasfree.dynamics._recorder import Recorder
-from biasfree.dynamics._threads import run_in_threads
 from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
