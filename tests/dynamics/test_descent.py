@@ -313,6 +313,15 @@ def test_divergence_is_noticed_also_at_the_last_step(late):
         bf.gradient_descent(network, data, step=1.2 * largest, steps=steps, save_every=steps)
 
 
+@pytest.mark.parametrize("keep_diverged", [False, True])
+def test_a_loss_that_is_infinite_from_the_start_is_refused(keep_diverged):
+    network = bf.networks.gaussian((3, 5, 1), scale=1e100, seed=0)
+    with pytest.raises(ValueError, match="the initial loss of gradient descent is inf; give smaller weights"):
+        bf.gradient_descent(
+            network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=keep_diverged
+        )
+
+
 def test_divergence_says_which_network():
     data, networks = bf.data.six_points(), networks_of(17)
     networks[16] = bf.Network(tuple(1e3 * w for w in networks[16].weights))

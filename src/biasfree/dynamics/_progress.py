@@ -1,4 +1,4 @@
-"""Progress of a run: a bar after two seconds, the losses saved so far; runs in threads, and a way to stop them."""
+"""Progress of a run: a bar after two seconds, the losses saved so far; threads of runs, and a way to stop."""
 
 from __future__ import annotations
 

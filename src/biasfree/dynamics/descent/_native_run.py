@@ -56,10 +56,12 @@ class NativeRun:
         self._samples = SampleRows(run.network, run.data, run.problem.loss)
         self._inputs, self._room = self._samples.every(), room_for(run.network, self._samples.rows)
         self._theta = vector_of(run.network)
-        self._first = self._theta.copy()
         self._merging = self._samples.merging()
         self._patience = 1
-        self._marked, self._since = self._first, 0  # the state when samples were sorted, or last tried to be
+        self._marked, self._since = (
+            self._theta.copy(),
+            0,
+        )  # the state when samples were sorted, or last tried to be
 
     def descend(self, schedule: np.ndarray) -> Iterator[float]:
         """Take all steps of the schedule; yields the fraction done after every compiled call."""
@@ -139,10 +141,9 @@ class NativeRun:
     def _best(self) -> Params:
         """The weights of the lowest loss, to which the run returns."""
         lowest = self.run.lowest
-        self._inputs = self._samples.every()
-        saved = self._first[None].copy() if lowest.states is None else lowest.states[None].copy()
-        self._steps(saved[0].copy(), np.array([lowest.steps_after]), -np.inf, saved, np.empty(1))
-        return self._params(saved[0])
+        self._inputs, theta = self._samples.every(), lowest.states.copy()
+        self._steps(theta, np.array([lowest.steps_after]), -np.inf, theta[None].copy(), np.empty(1))
+        return self._params(theta)
 
 
 def layers_of(network: Network, problem: Problem) -> Layers:

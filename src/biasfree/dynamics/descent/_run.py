@@ -19,8 +19,7 @@ class DivergenceError(RuntimeError):
 
 
 class LowestLoss(NamedTuple):
-    """The lowest loss of a run and its step, which is `steps_after` steps after `states` (None: the initial
-    ones), in the form in which its loop has them."""
+    """The lowest loss of a run and its step, `steps_after` steps after `states` in the form of its loop."""
 
     loss: float
     step: int

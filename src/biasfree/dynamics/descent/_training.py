@@ -33,7 +33,6 @@ _STEPS = 256
 #: Activations that runs side by side may have in a layer: those that fit an accelerator's memory.
 _ACTIVATIONS = 2**27
 
-
 #: The samples of one mini-batch after the other, from the first on; none for all samples.
 Batches = Callable[[], Iterator[np.ndarray]]
 
@@ -75,15 +74,16 @@ def check_optimizer(optimizer: Any, network: Network) -> None:
         got = f"the function {name}; call it" if name else repr(optimizer)
         raise ValueError(f"optimizer must be an optimizer of optax, such as optax.adam(1e-3), got {got}.")
     params = params_of(network)
-    try:
-        state = jax.eval_shape(optimizer.init, params)
-        jax.eval_shape(optimizer.update, params, state, params)
-    except Exception as error:  # an optimizer may raise anything
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise ValueError(
-            f"optimizer must take its steps from gradients and weights alone, as optax.adam(1e-3) does, but "
-            f"it says: {reason}."
-        ) from error
+    with float64():
+        try:
+            state = jax.eval_shape(optimizer.init, params)
+            jax.eval_shape(optimizer.update, params, state, params)
+        except Exception as error:  # an optimizer may raise anything
+            reason = str(error).strip().splitlines()[0].rstrip(".")
+            raise ValueError(
+                "optimizer must take its steps from gradients and weights alone, as optax.adam(1e-3) does, "
+                f"but it says: {reason}."
+            ) from error
 
 
 class _Call(NamedTuple):
