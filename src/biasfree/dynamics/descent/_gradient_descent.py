@@ -23,10 +23,9 @@ from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
 
-class DescentOptions(TypedDict, total=False):
-    """The keywords of `gradient_descent`, written once for its overloads."""
+class TrainingOptions(TypedDict, total=False):
+    """The keywords that `gradient_descent` and `optimize` share, written once for their overloads."""
 
-    step: Required[float]
     steps: Required[int]
     save_every: int | Sequence[int]
     loss: str
@@ -34,6 +33,12 @@ class DescentOptions(TypedDict, total=False):
     train: Sequence[bool] | None
     until: float | Sequence[float] | None
     save: Callable[[Network], Any] | None
+
+
+class DescentOptions(TrainingOptions, total=False):
+    """The keywords of `gradient_descent`."""
+
+    step: Required[float]
     keep_diverged: bool
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any, Required, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -15,25 +15,18 @@ from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._levels import levels_of
 from biasfree.dynamics._problem import problem_of
 from biasfree.dynamics._progress import Progress
-from biasfree.dynamics.descent._gradient_descent import schedule_of
+from biasfree.dynamics.descent._gradient_descent import TrainingOptions, schedule_of
 from biasfree.dynamics.descent._run import Run
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
 
-class OptimizeOptions(TypedDict, total=False):
-    """The keywords of `optimize`, written once for its overloads."""
+class OptimizeOptions(TrainingOptions, total=False):
+    """The keywords of `optimize`."""
 
-    steps: Required[int]
-    save_every: int | Sequence[int]
     batch_size: int | None
     pairs: bool
     seed: int
-    loss: str
-    l2: float
-    train: Sequence[bool] | None
-    until: float | Sequence[float] | None
-    save: Callable[[Network], Any] | None
 
 
 @overload

@@ -61,7 +61,7 @@ class Run:
             self.recorder.add(self.step * steps, saved, losses)
             self.steps = int(steps[-1])
 
-    def look_at(self, steps: np.ndarray, losses: np.ndarray) -> int:
+    def check(self, steps: np.ndarray, losses: np.ndarray) -> int:
         """Note the levels that the losses after these steps reach; returns how many of them the run takes: up
         to its lowest level, or before a loss that is not finite."""
         finite = np.isfinite(losses)
@@ -94,7 +94,7 @@ class Run:
     def trajectory(self, method: str, wall_time: float) -> Trajectory:
         """The trajectory of the recorded states."""
         levels = self.recorder.levels
-        levels.reach(self.recorder.last_time, self.recorder.last_loss)  # no step looked at the last loss
+        levels.reach(self.recorder.last_time, self.recorder.last_loss)  # no step checked the last loss
         stopped = "loss level reached" if levels.done else "steps done"
         stats = Stats(
             method=method,

@@ -56,7 +56,7 @@ def _down(gradient: Params, step: Any, _: Params) -> tuple[Params, Any]:
 def take_all(
     runs: Sequence[Run], rule: Rule, batches: Batches | None, schedule: np.ndarray, progress: Progress
 ) -> None:
-    """Take all steps of the schedule. Without `batches` the loss of every step is looked at, with them those
+    """Take all steps of the schedule. Without `batches` the loss of every step is checked, with them those
     of the saved states."""
     size = max(1, _ACTIVATIONS // (len(runs[0].data) * max(runs[0].network.sizes)))
     groups = np.array_split(np.arange(len(runs)), -(-len(runs) // size))
@@ -100,7 +100,7 @@ class _Group:
 
     def __init__(self, runs: list[Run], rule: Rule, batches: Batches | None):
         problem, network, data = runs[0].problem, runs[0].network, runs[0].data
-        self._runs, self._looks_at_all = runs, batches is None
+        self._runs, self._checks_all = runs, batches is None
         self._batches = batches() if batches else repeat(np.zeros(0, np.int64))
         self._size = len(next(batches())) if batches else 0
         self._slots = slots_for(network, len(runs))
@@ -143,21 +143,21 @@ class _Group:
         """Record what a call found of run i, up to its lowest level or a loss that is not finite."""
         run, stops = self._runs[i], call.stops
         losses = losses[: len(stops)]
-        steps, looked_at = stops[call.keep], losses[call.keep]
-        if self._looks_at_all:
+        steps, checked = stops[call.keep], losses[call.keep]
+        if self._checks_all:
             steps = np.arange(call.done, stops[-1] + 1)
-            looked_at = np.append(seen[: len(steps) - 1], losses[-1])
-        count = run.look_at(steps, looked_at)
+            checked = np.append(seen[: len(steps) - 1], losses[-1])
+        count = run.check(steps, checked)
         kept = np.flatnonzero(call.keep & np.isin(stops, steps[:count]))
         run.keep(stops[kept], jax.tree.map(lambda a: a[kept], saved), losses[kept])
-        if self._looks_at_all:
-            self._note_lowest(run, call, looked_at[:count])
+        if self._checks_all:
+            self._note_lowest(run, call, checked[:count])
         if run.recorder.levels.done:
             last = steps[count - 1 : count]
             if last > run.steps:  # where the lowest level was reached
-                run.keep(last, self._weights(i, call.before, last - call.done), looked_at[count - 1 : count])
+                run.keep(last, self._weights(i, call.before, last - call.done), checked[count - 1 : count])
         elif count < len(steps):
-            self._diverge(i, int(steps[count]), float(looked_at[count]))
+            self._diverge(i, int(steps[count]), float(checked[count]))
 
     def _note_lowest(self, run: Run, call: _Call, losses: np.ndarray) -> None:
         if losses.min(initial=np.inf) < run.lowest.loss:
@@ -166,7 +166,7 @@ class _Group:
 
     def _diverge(self, i: int, at: int, loss: float) -> None:
         run = self._runs[i]
-        if not self._looks_at_all:
+        if not self._checks_all:
             raise DivergenceError(
                 f"{run.name} diverged before step {at}: the loss is no longer finite; use a smaller learning "
                 "rate."
