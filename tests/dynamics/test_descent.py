@@ -145,6 +145,14 @@ def test_until_stops_at_the_first_step_that_is_low_enough(save_every):
     np.testing.assert_allclose(run.ts, 0.1 * np.array(sorted(expected)), rtol=1e-15)
 
 
+def test_several_levels_have_the_times_of_their_first_steps():
+    every = six_points_run()
+    levels = [float((every.loss[i] + every.loss[i + 1]) / 2) for i in (90, 20, 21)]
+    run = six_points_run(until=levels, save_every=50)
+    np.testing.assert_allclose(run.stats.reached, [9.1, 2.1, 2.2], rtol=1e-14)
+    np.testing.assert_allclose(run.ts, [0, 5, 9.1], rtol=1e-15)
+
+
 def test_until_of_a_network_that_is_already_there():
     run = six_points_run(until=100.0)
     assert run.ts.tolist() == [0.0]
