@@ -15,6 +15,12 @@ def in_jax(monkeypatch):
 
 
 @pytest.fixture
+def little_memory(monkeypatch):
+    """An accelerator has room for four runs of five neurons on eight samples."""
+    monkeypatch.setattr("biasfree.dynamics.descent._training._ACTIVATIONS", 4 * 8 * 5)
+
+
+@pytest.fixture
 def use_threads(monkeypatch):
     """Has the calls that follow take this many threads."""
 

@@ -15,7 +15,7 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import _releases as releases
+from biasfree.dynamics import _jax as releases
 
 SIZES = (16_384, 16_385, 20_001, 32_769)
 #: Each size is compiled anew: the first of those known to be wrong is tried in every test run.

@@ -12,7 +12,6 @@ import torch
 import biasfree as bf
 import oracles
 from biasfree.dynamics import DivergenceError
-from biasfree.dynamics.descent import _batches as batches
 
 
 @pytest.fixture(autouse=True, params=["native", "JAX"])
@@ -146,6 +145,14 @@ def test_until_stops_at_the_first_step_that_is_low_enough(save_every):
     np.testing.assert_allclose(run.ts, 0.1 * np.array(sorted(expected)), rtol=1e-15)
 
 
+def test_several_levels_have_the_times_of_their_first_steps():
+    every = six_points_run()
+    levels = [float((every.loss[i] + every.loss[i + 1]) / 2) for i in (90, 20, 21)]
+    run = six_points_run(until=levels, save_every=50)
+    np.testing.assert_allclose(run.stats.reached, [9.1, 2.1, 2.2], rtol=1e-14)
+    np.testing.assert_allclose(run.ts, [0, 5, 9.1], rtol=1e-15)
+
+
 def test_until_of_a_network_that_is_already_there():
     run = six_points_run(until=100.0)
     assert run.ts.tolist() == [0.0]
@@ -208,10 +215,10 @@ def test_a_list_of_networks_is_its_runs_one_by_one(count):
     assert_single_runs(bf.gradient_descent(networks, data, **FORTY), networks, data, **FORTY)
 
 
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("threads", [1, 3])
-def test_batches_in_threads_are_runs_one_by_one(monkeypatch, use_threads, threads):
-    """Batches of four, of which the last is not full; the same bits in any number of threads."""
-    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
+def test_runs_in_threads_and_in_groups_are_runs_one_by_one(use_threads, threads):
+    """Groups of at most four on an accelerator; the same bits in any number of threads."""
     use_threads(threads)
     networks, data = small_problem(18)
     runs = bf.gradient_descent(networks, data, **FIFTY)
@@ -222,19 +229,17 @@ def test_batches_in_threads_are_runs_one_by_one(monkeypatch, use_threads, thread
 
 
 @pytest.mark.usefixtures("in_jax")
-def test_a_batch_of_many_runs_is_runs_one_by_one(monkeypatch):
-    """As on an accelerator, with room for few states: more are saved than fit, and a run diverges."""
-    monkeypatch.setattr(batches, "BLOCK_ELEMENTS", 4 * 20 * 128)
-    monkeypatch.setattr(batches, "BURST", 4)
-    options = FIFTY | {"save_every": 7}
+def test_many_runs_side_by_side_are_runs_one_by_one():
+    """As on an accelerator: more states are saved than a call has room for, and a run diverges."""
+    options = FIFTY | {"steps": 300, "save_every": 3}
     networks, data = small_problem(70, diverging=65)
     runs = bf.gradient_descent(networks, data, **options, keep_diverged=True)
     assert runs[65].stats.stopped.startswith("diverged")
     assert_single_runs(runs[60:65], networks[60:65], data, **options)
 
 
-def test_an_error_in_a_thread_reaches_the_caller(monkeypatch, use_threads):
-    monkeypatch.setattr(batches, "BATCH_ELEMENTS", 4 * 8 * 5)
+@pytest.mark.usefixtures("little_memory")
+def test_an_error_in_a_thread_reaches_the_caller(use_threads):
     use_threads(2)
     networks, data = small_problem(8, diverging=5)
     with pytest.raises(DivergenceError, match="network 5 diverged"):
@@ -316,6 +321,15 @@ def test_divergence_is_noticed_also_at_the_last_step(late):
         bf.gradient_descent(network, data, step=1.2 * largest, steps=steps, save_every=steps)
 
 
+@pytest.mark.parametrize("keep_diverged", [False, True])
+def test_a_loss_that_is_infinite_from_the_start_is_refused(keep_diverged):
+    network = bf.networks.gaussian((3, 5, 1), scale=1e100, seed=0)
+    with pytest.raises(ValueError, match="the initial loss of gradient descent is inf; give smaller weights"):
+        bf.gradient_descent(
+            network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=keep_diverged
+        )
+
+
 def test_divergence_says_which_network():
     data, networks = bf.data.six_points(), networks_of(17)
     networks[16] = bf.Network(tuple(1e3 * w for w in networks[16].weights))
@@ -326,7 +340,7 @@ def test_divergence_says_which_network():
 
 
 def test_diverged_runs_are_kept_and_the_others_go_on():
-    """A batch of 16 and one more: the run that diverges ends where it was last saved."""
+    """The run that diverges ends where it was last saved."""
     data, networks = bf.data.six_points(), networks_of(17)
     networks[3] = bf.Network(tuple(1e3 * w for w in networks[3].weights))
     options: dict[str, Any] = {"step": 0.1, "steps": 40, "save_every": 1}

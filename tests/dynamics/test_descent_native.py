@@ -106,15 +106,6 @@ def test_large_descents_are_those_of_jax(request, leak):
     assert oracles.distance(native, with_jax) < 1024 * EPS
 
 
-@pytest.mark.parametrize("keep_diverged", [False, True])
-def test_a_loss_that_is_infinite_from_the_start_is_refused(keep_diverged):
-    network = bf.networks.gaussian((3, 5, 1), scale=1e100, seed=0)
-    with pytest.raises(ValueError, match="the initial loss of gradient descent is inf; give smaller weights"):
-        bf.gradient_descent(
-            network, oracles.random_data(6, 3), step=0.1, steps=5, keep_diverged=keep_diverged
-        )
-
-
 def test_all_that_is_compiled_is_in_one_file():
     """Numba compiles a stored function again if its own file has changed, not if a callee's has. The codes of
     losses are numbers that never change."""

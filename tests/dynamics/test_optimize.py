@@ -81,6 +81,16 @@ def test_batches_are_reproducible_and_runs_of_a_list_share_them():
     np.testing.assert_allclose(both[0].weights[0], one.weights[0], rtol=1e-13)
 
 
+@pytest.mark.usefixtures("little_memory")
+def test_runs_that_do_not_fit_the_memory_together_share_the_batches():
+    (one, data), (other, _) = problem(), problem(1)
+    options: Any = {"steps": 40, "save_every": 20, "batch_size": 4, "seed": 3}
+    both = bf.optimize([one, other], data, optax.adam(1e-2), **options)
+    for run, network in zip(both, (one, other), strict=True):
+        alone = bf.optimize(network, data, optax.adam(1e-2), **options)
+        np.testing.assert_array_equal(run.weights[0], alone.weights[0])
+
+
 def test_an_epoch_sees_every_pair_once():
     """Each step of length h goes along the slope of one mirror pair, and eight of them along those of all."""
     network, data = problem()

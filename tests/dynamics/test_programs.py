@@ -13,20 +13,16 @@ import pytest
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics import _programs as programs
-from biasfree.dynamics._objective import Form, physics_of, samples_of
-from biasfree.dynamics._problem import params_of
-from biasfree.dynamics._programs import compiled, float64
-from biasfree.dynamics.descent._batches import take_steps
-from biasfree.dynamics.flow._by_steps import given_steps
+from biasfree.dynamics import _jax as engine
+from biasfree.dynamics._jax import compiled
 
 
 def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
-    monkeypatch.setattr(programs, "MOST", 3)
+    monkeypatch.setattr(engine, "MOST", 3)
     traced = []
 
     @compiled("power")
-    def raised(x, power):
+    def raised(power, x):
         """x to a power."""
         traced.append(x.shape)
         return jnp.sum(x**power)
@@ -34,14 +30,13 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
     users = jax.jit(lambda x: x + 1)
     users(np.ones(3))
     for length in range(1, 7):
-        assert raised(np.ones(length), 2) == length
-        raised(np.ones(2), 2)
-    assert len(raised) == 3
+        assert raised(2, np.ones(length)) == length
+        raised(2, np.ones(2))
     assert len(traced) == 6  # the second shape, always in use, was compiled once
-    raised(np.ones(1), 2)
+    raised(2, np.ones(1))
     assert len(traced) == 7
-    raised(np.ones(1), power=3)  # a static argument makes another program, values do not
-    raised(np.zeros(1), power=3)
+    raised(3, np.ones(1))  # a static argument makes another program, values do not
+    raised(3, np.zeros(1))
     assert len(traced) == 8
     assert users._cache_size() == 1  # type: ignore[attr-defined]
 
@@ -49,7 +44,7 @@ def test_the_programs_used_last_are_kept_and_others_compile_again(monkeypatch):
 def test_a_forked_process_refuses_to_simulate():
     """JAX would wait forever in it."""
     data, network = oracles.random_data(4, 2), bf.networks.gaussian((2, 3, 1), scale=1.0)
-    programs.check_process()
+    bf.optimize(network, data, optax.sgd(0.1), steps=1)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -68,34 +63,17 @@ def test_a_forked_process_refuses_to_simulate():
 
 @pytest.mark.slow
 def test_many_shapes_in_one_process():
-    """Each event program takes about 700 of 65 530 memory maps: about 92 shapes ended in an abort."""
+    """A program takes about 90 of 65 530 memory maps: without a bound, 700 shapes would end in an abort."""
     code = """
-import numpy as np, biasfree as bf
+import numpy as np, biasfree as bf, optax
 data = bf.Dataset(np.random.default_rng(0).normal(size=(4, 2)), [1.0, -1.0, 0.5, 2.0])
-for width in range(3, 123):
-    bf.gradient_flow(bf.networks.gaussian((2, width, 1), scale=0.3), data, [0, 0.1])
+for width in range(3, 83):
+    bf.optimize(bf.networks.gaussian((2, width, 1), scale=0.3), data, optax.sgd(0.1), steps=1)
     if width == 33:
         early = sum(1 for _ in open("/proc/self/maps"))
 print(sum(1 for _ in open("/proc/self/maps")) - early)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-500:]
-    # once MOST programs are kept, another takes the place of one of about its size
-    assert int(done.stdout) < 2000
-
-
-def test_compiled_programs_hold_no_host_callback():
-    """With one, they would never be cached."""
-    network, data = bf.networks.gaussian((3, 8, 1), scale=1.0, seed=1), oracles.random_data(30, 3, seed=1)
-    form = Form("square", (True, True))
-    with float64():
-        given = (samples_of(network, data), physics_of(network, 0.0))
-        params = params_of(network)
-        states, many = (jax.tree.map(lambda a: np.asarray(a)[None], each) for each in (params, given[1]))
-        text = take_steps.lower(
-            form, states, np.arange(1, 65), given[0], many, 0.1, -np.inf, shared=True
-        ).as_text()
-        text += given_steps.lower(
-            form, params, np.ones(128), np.int64(1), np.int64(1), -np.inf, *given
-        ).as_text()
-    assert "callback" not in text
+    # once MOST programs are kept, another takes the place of one of about its size; 50 more would take 4500
+    assert int(done.stdout) < 1500

@@ -9,8 +9,7 @@ import pytest
 import biasfree as bf
 import oracles
 from biasfree.dynamics import _recorder as recorder
-from biasfree.dynamics._recorder import Halted, Progress
-from biasfree.dynamics._threads import run_in_threads
+from biasfree.dynamics._recorder import Halted, Progress, run_in_threads
 
 TS = np.linspace(0, 5, 6)
 

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 from biasfree.arguments import exported
 
 if TYPE_CHECKING:
+    from biasfree.dynamics._jax import KNOWN_WRONG as KNOWN_WRONG
+    from biasfree.dynamics._jax import devices as devices
+    from biasfree.dynamics._jax import has_jax as has_jax
+    from biasfree.dynamics._jax import refuse_wrong_release as refuse_wrong_release
     from biasfree.dynamics._recorder import Halted as Halted
     from biasfree.dynamics._recorder import stop_when_set as stop_when_set
     from biasfree.dynamics._recorder import watch_losses as watch_losses
-    from biasfree.dynamics._releases import KNOWN_WRONG as KNOWN_WRONG
-    from biasfree.dynamics._releases import devices as devices
-    from biasfree.dynamics._releases import has_jax as has_jax
-    from biasfree.dynamics._releases import refuse_wrong_release as refuse_wrong_release
-    from biasfree.dynamics.descent._calls import DivergenceError
     from biasfree.dynamics.descent._gradient_descent import gradient_descent
     from biasfree.dynamics.descent._long_descent import long_descent
     from biasfree.dynamics.descent._optimize import optimize
+    from biasfree.dynamics.descent._run import DivergenceError
     from biasfree.dynamics.descent._sharpness import sharpness
     from biasfree.dynamics.flow._gradient_flow import gradient_flow
     from biasfree.dynamics.steps._flow import UnfinishedError
 
 _HOMES = {
-    "DivergenceError": "descent._calls",
+    "DivergenceError": "descent._run",
     "UnfinishedError": "steps._flow",
     "gradient_descent": "descent._gradient_descent",
     "gradient_flow": "flow._gradient_flow",
@@ -39,10 +39,10 @@ _HOMES = {
 #: What other rooms use and users do not.
 _SHARED = {
     "Halted": "_recorder",
-    "KNOWN_WRONG": "_releases",
-    "devices": "_releases",
-    "has_jax": "_releases",
-    "refuse_wrong_release": "_releases",
+    "KNOWN_WRONG": "_jax",
+    "devices": "_jax",
+    "has_jax": "_jax",
+    "refuse_wrong_release": "_jax",
     "stop_when_set": "_recorder",
     "watch_losses": "_recorder",
 }

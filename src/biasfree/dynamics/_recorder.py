@@ -1,4 +1,4 @@
-"""Record of a run: its saved states, the times of loss levels (`until=`), and its progress."""
+"""Record of a run: its saved states, the times of loss levels (`until=`), its progress; runs in threads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +16,8 @@ from biasfree.arrays import Float, as_array, positive
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params
 from biasfree.networks import Network
+from biasfree.threads import blas_limit
 from biasfree.trajectory import Stats, Trajectory, stacked
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 #: The largest number of states that a compiled call returns, and of numbers in all of them (256 MB).
 SLOTS, BLOCK_ELEMENTS = 64, 2**25
@@ -29,6 +28,7 @@ NO_LEVEL = -np.inf  # below any loss: a run without levels never reaches it
 LEVEL_REACHED = "loss level reached"
 #: Seconds before a bar appears.
 PATIENCE = 2.0
+Result = TypeVar("Result")
 _ONE_BAR = threading.Lock()
 _THREAD = threading.local()
 
@@ -99,9 +99,9 @@ class Levels:
         return tuple(self._times.get(level, np.inf) for level in self._levels)
 
 
-def _slots_for(network: Network) -> int:
-    """The number of states of this network that a compiled call saves before it hands them over."""
-    fitting = BLOCK_ELEMENTS // sum(w.size for w in network.weights)
+def slots_for(network: Network, runs: int = 1) -> int:
+    """The number of states of such networks that a compiled call saves before it hands them over."""
+    fitting = BLOCK_ELEMENTS // (runs * sum(w.size for w in network.weights))
     return max(1, min(SLOTS, 2 ** (max(fitting, 1).bit_length() - 1)))
 
 
@@ -121,16 +121,15 @@ class Recorder:
         self._losses: list[np.ndarray] = []
         self._kept: list[Params | list[Any]] = []
         self._last: Network | None = None
-        self.slots = _slots_for(network)
+        self.slots = slots_for(network)
 
-    def add(self, ts: np.ndarray, states: Params, losses: Float[np.ndarray, "2 T"]) -> None:
-        """Keep the first len(ts) of `states`, whose leading axis may be longer, and the data losses and
-        penalties at these times."""
+    def add(self, ts: np.ndarray, states: Params, losses: np.ndarray) -> None:
+        """Keep `states`, with a leading time axis, and their data losses; the penalties are computed."""
         if not len(ts):
             return
-        self._losses.append(losses)
         self._ts.append(np.asarray(ts))
-        kept = Params(*(tuple(np.array(a[: len(ts)]) for a in part) for part in states))
+        self._losses.append(np.stack([losses, self._penalties(states)]))
+        kept = Params(*(tuple(np.array(a) for a in part) for part in states))
         if self._save is None:
             self._kept.append(kept)
             return
@@ -138,16 +137,17 @@ class Recorder:
         self._last = networks[-1]
         self._kept.append([self._save(n) for n in networks])
 
-    def add_with(self, ts: np.ndarray, states: Params, losses: ArrayLike) -> None:
-        """`add` with the data losses; the penalties are computed."""
-        squares = sum(np.sum(np.square(w), axis=(1, 2)) for w in states.weights)
-        both = np.stack([np.asarray(losses), self._l2 / 2 * squares])
-        self.add(ts, states, both[:, : len(ts)])
+    def _penalties(self, states: Params) -> Float[np.ndarray, "T"]:
+        penalties = np.zeros(len(states.weights[0]))
+        with np.errstate(over="ignore"):  # of weights that are about to diverge
+            for w in states.weights if self._l2 else ():
+                penalties += self._l2 / 2 * np.sum(np.square(w), axis=(1, 2))
+        return penalties
 
     def add_one(self, t: float, state: Params, loss: float) -> None:
         """Keep a single state."""
         alone = Params(*(tuple(np.asarray(a)[None] for a in part) for part in state))
-        self.add_with(np.array([t]), alone, np.array([loss]))
+        self.add(np.array([t]), alone, np.array([loss]))
 
     def add_last(self, t: float, state: Params, loss: float) -> None:
         """Keep the state at which a run stopped, unless its time is the last one kept, up to rounding."""
@@ -256,3 +256,26 @@ class Progress:
         self._bar = Bar(console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(self._label, total=1.0)
         self._bar.start()
+
+
+def run_in_threads(tasks: Sequence[Callable[[], Result]], workers: int) -> list[Result]:
+    """The results of the tasks, in their order; compiled code releases the GIL. After an error or Ctrl-C the
+    other tasks stop when they next report progress, and the error is raised."""
+    if workers <= 1:
+        return [task() for task in tasks]
+    stop = threading.Event()
+
+    def work(task: Callable[[], Result]) -> Result:
+        stop_when_set(stop)
+        with blas_limit():
+            return task()
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Full-batch gradient descent, exact to rounding."""
+"""Full-batch gradient descent, on samples or on infinite data, exact to rounding."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import numpy as np
 
 from biasfree.arrays import affordable, positive, whole
 from biasfree.data import Dataset, Population
+from biasfree.dynamics._jax import on_accelerator
 from biasfree.dynamics._problem import has_populations, problem_of
-from biasfree.dynamics._recorder import Progress, levels_of
-from biasfree.dynamics._releases import on_accelerator
-from biasfree.dynamics.descent._calls import Calls, Run, Settings, descend_all
-from biasfree.dynamics.descent._native_run import NativeRun
-from biasfree.dynamics.descent._population_descent import population_descent
-from biasfree.dynamics.population._field import fields_of
+from biasfree.dynamics._recorder import LEVEL_REACHED, Progress, Recorder, levels_of
+from biasfree.dynamics.descent._native_run import descend_natively
+from biasfree.dynamics.descent._run import DivergenceError, Run
+from biasfree.dynamics.population._field import PopulationField, fields_of
 from biasfree.networks import Network
-from biasfree.trajectory import Trajectory
+from biasfree.trajectory import Stats, Trajectory
 
 
-class DescentOptions(TypedDict, total=False):
-    """The keywords of `gradient_descent`, written once for its overloads."""
+class TrainingOptions(TypedDict, total=False):
+    """The keywords that `gradient_descent` and `optimize` share, written once for their overloads."""
 
-    step: Required[float]
     steps: Required[int]
     save_every: int | Sequence[int]
     loss: str
@@ -31,6 +29,12 @@ class DescentOptions(TypedDict, total=False):
     train: Sequence[bool] | None
     until: float | Sequence[float] | None
     save: Callable[[Network], Any] | None
+
+
+class DescentOptions(TrainingOptions, total=False):
+    """The keywords of `gradient_descent`."""
+
+    step: Required[float]
     keep_diverged: bool
 
 
@@ -82,24 +86,20 @@ def gradient_descent(
     levels = levels_of(until)
     if has_populations(data):
         fields = fields_of(network, data, loss=loss, l2=l2, train=train)
-        found = [
-            population_descent(field, step, schedule, levels=levels, save=save, keep_diverged=keep_diverged)
-            for field in fields
-        ]
+        each = [(field, field.recorder(levels, save)) for field in fields]
+        found = [_on_infinite_data(*one, step, schedule, keep_diverged=keep_diverged) for one in each]
         return found[0] if isinstance(network, Network) else found
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     with Progress("gradient descent") as progress:
-        runs = [Run(problem, i, save, levels) for i in range(len(problem.networks))]
-        settings = Settings(problem, step, keep_diverged=keep_diverged)
-        accelerated = on_accelerator()
-        if accelerated:
-            from biasfree.dynamics.descent._batches import batches_of
+        given: Any = {"step": step, "save": save, "until": levels, "keep_diverged": keep_diverged}
+        runs = [Run(problem, i, **given) for i in range(len(problem.networks))]
+        if on_accelerator():
+            from biasfree.dynamics.descent._training import descent, take_all
 
-            calls: Sequence[Calls] = batches_of(settings, runs, alone=bool(levels))
+            take_all(runs, descent(step), None, schedule, progress)
         else:
-            calls = [NativeRun(settings, run) for run in runs]
-        descend_all(calls, schedule, progress, threads=not accelerated)
-        return problem.answer([run.trajectory(progress.elapsed) for run in runs])
+            descend_natively(runs, schedule, progress)
+        return problem.answer([run.trajectory("descent", progress.elapsed) for run in runs])
 
 
 def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
@@ -116,3 +116,41 @@ def schedule_of(steps: int, save_every: int | Sequence[int]) -> np.ndarray:
         affordable(f"the states after each of {steps // every} saved steps", steps // every)
         saves = np.arange(every, steps + 1, every)
     return saves if len(saves) and saves[-1] == steps else np.append(saves, steps)
+
+
+def _on_infinite_data(
+    field: PopulationField, recorder: Recorder, step: float, schedule: np.ndarray, *, keep_diverged: bool
+) -> Trajectory:
+    """The descent of one network, whose recorder has the coordinates of the field."""
+    theta, last, levels = field.initial, int(schedule[-1]), recorder.levels
+    saves = {0, *schedule.tolist()}
+    stopped, i = "steps done", 0
+    with Progress("gradient descent") as progress, np.errstate(over="ignore", invalid="ignore"):
+        for i in range(last + 1):
+            slope = field(theta)
+            if not np.isfinite(slope.loss):
+                stopped = f"diverged at step {i}"
+                break
+            levels.reach(step * i, slope.loss)
+            if i in saves or levels.done:
+                recorder.add_one(step * i, field.params(theta), slope.loss)
+            if levels.done:
+                stopped = LEVEL_REACHED
+                break
+            theta = theta + step * slope.velocity
+            progress.update(i / last)
+    if stopped.startswith("diverged") and not keep_diverged:
+        raise DivergenceError(
+            f"gradient descent on infinite data diverged at step {i}: the loss is no longer finite; step was "
+            f"{step:g}: use a smaller one."
+        )
+    stats = Stats(
+        method="descent",
+        evaluations=field.evaluations,
+        accepted=i,
+        error=0.0,
+        error_kind="none: the iteration itself, exact to rounding",
+        stopped=stopped,
+        wall_time=progress.elapsed,
+    )
+    return field.trajectory(recorder, stats)

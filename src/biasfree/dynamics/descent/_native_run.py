@@ -1,14 +1,18 @@
-"""One run of gradient descent in the native loop: no compilation for a new shape."""
+"""Runs of gradient descent in the native loop: no compilation for a new shape."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from biasfree.arrays import Float
 from biasfree.dynamics._problem import Params, Problem
-from biasfree.dynamics.descent._calls import Calls, LowestLoss, Run, Settings, divergence
+from biasfree.dynamics._recorder import Progress, run_in_threads
 from biasfree.dynamics.descent._native_loop import (
     Ended,
     Layers,
@@ -17,33 +21,61 @@ from biasfree.dynamics.descent._native_loop import (
     take_steps,
 )
 from biasfree.dynamics.descent._rows import SampleRows
+from biasfree.dynamics.descent._run import LowestLoss, Run, next_stops
 from biasfree.networks import Network
+from biasfree.threads import allowed
 
+#: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
+CALL_SECONDS = 0.5
 #: Steps between two attempts to merge samples: at least, and at most.
 PATIENCE = 16, 512
 #: After so many times the steps that they should last, merged samples are sorted again: neurons turn slower.
 LIVES = 4
 
 
-class NativeRun(Calls):
+def descend_natively(runs: Sequence[Run], schedule: np.ndarray, progress: Progress) -> None:
+    """Take all steps of the schedule; in threads, unless `save` would be called from several."""
+    say_if_compiling()
+    done = [0.0] * len(runs)
+
+    def descend(i: int) -> None:
+        for fraction in NativeRun(runs[i]).descend(schedule):
+            done[i] = fraction
+            progress.update(sum(done) / len(runs))
+
+    workers = 1 if runs[0].recorder.measures else min(len(runs), allowed())
+    run_in_threads([partial(descend, i) for i in range(len(runs))], workers)
+
+
+class NativeRun:
     """A run that advances in the native loop."""
 
-    def __init__(self, settings: Settings, run: Run):
-        self.settings = settings
-        self.runs = [run]
-        self.slots = run.recorder.slots
-        self._layers = layers_of(run.network, settings.problem)
-        self._samples = SampleRows(run.network, run.data, settings.problem.loss)
+    def __init__(self, run: Run):
+        self.run = run
+        self._layers = layers_of(run.network, run.problem)
+        self._samples = SampleRows(run.network, run.data, run.problem.loss)
         self._inputs, self._room = self._samples.every(), room_for(run.network, self._samples.rows)
         self._theta = vector_of(run.network)
-        self._first = self._theta.copy()
         self._merging = self._samples.merging()
         self._patience = 1
-        self._marked, self._since = self._first, 0  # the state when samples were sorted, or last tried to be
+        self._marked, self._since = (
+            self._theta.copy(),
+            0,
+        )  # the state when samples were sorted, or last tried to be
 
-    def _begin(self, saves: int) -> None:  # noqa: ARG002
-        say_if_compiling()
-        self._call(np.array([0]), 0, np.array([True]))
+    def descend(self, schedule: np.ndarray) -> Iterator[float]:
+        """Take all steps of the schedule; yields the fraction done after every compiled call."""
+        done, budget = self._call(np.array([0]), 0, np.array([True])), 64
+        while done < schedule[-1] and not self.run.over:
+            stops = next_stops(schedule, done, min(budget, self._due), self.run.recorder.slots)
+            began = time.perf_counter()
+            reached = self._call(stops, done, np.isin(stops, schedule))
+            if reached == stops[-1]:
+                pace = CALL_SECONDS / max(time.perf_counter() - began, 1e-4)
+                # bounded by the whole schedule: doubling without end would overflow
+                budget = int(np.clip(budget * min(pace, 4.0), 16, max(16, schedule[-1])))
+            done = reached
+            yield done / schedule[-1]
 
     def _call(self, stops: np.ndarray, done: int, keep: np.ndarray) -> int:
         why = Ended.CHANGED
@@ -56,7 +88,7 @@ class NativeRun(Calls):
     def _advance(self, stops: np.ndarray, done: int, keep: np.ndarray) -> tuple[Ended, int, int]:
         """Take steps up to `stops`, with these inputs; returns why that ended, the steps taken, and the
         number of stops passed."""
-        run, step, before = self.runs[0], self.settings.step, self._theta.copy()
+        run, before = self.run, self._theta.copy()
         level = run.recorder.levels.next
         saved, losses = np.empty((len(stops), len(before))), np.empty(len(stops))
         why, taken, passed, loss, lowest, at = self._steps(self._theta, stops - done, level, saved, losses)
@@ -65,27 +97,24 @@ class NativeRun(Calls):
         kept = np.flatnonzero(keep[:passed])
         self._keep(stops[kept], saved[kept], losses[kept])
         if why == Ended.DIVERGED:
-            if done + taken == 0:
-                raise ValueError(f"the initial loss of {run.name} is {loss}; give smaller weights or data.")
-            if not self.settings.keep_diverged:
-                self._raise_divergence(done + taken)
-            run.diverged = done + taken
+            run.diverge(done + taken, loss, self._best)
         if why == Ended.LEVEL:
             levels = run.recorder.levels
-            levels.reach(float(step * (done + taken)), loss)
+            levels.reach(float(run.step * (done + taken)), loss)
             if levels.done and done + taken > run.steps:  # where the lowest level was reached
                 self._keep(np.array([done + taken]), self._theta[None], np.array([loss]))
         return why, taken, passed
 
     @property
-    def _due(self) -> float:
-        return np.inf if self._merging is None else max(self._patience - self._since, 1)
+    def _due(self) -> int:
+        """The most steps that the next call may take."""
+        return sys.maxsize if self._merging is None else max(self._patience - self._since, 1)
 
     def _sort(self, steps: int, *, changed: bool) -> None:
         """Sort the samples by activation pattern where that is due: after so many steps, counts and not
         times, so that a repeated run has the same bits; or where patterns have changed."""
         merged = self._inputs.single < len(self._inputs.x)
-        self.runs[0].by_class += steps * merged
+        self.run.by_class += steps * merged
         self._since += steps
         if self._merging is None or not (changed or self._since >= self._patience):
             return
@@ -103,25 +132,18 @@ class NativeRun(Calls):
         return Params(*(tuple(a[0] for a in part) for part in parts_of(theta[None], self._layers)))
 
     def _steps(self, theta: np.ndarray, stops: np.ndarray, level: float, saved, losses):
-        given = (self._layers, self._inputs, self._room, self.settings.step, float(level))
+        given = (self._layers, self._inputs, self._room, self.run.step, float(level))
         return take_steps(theta, *given, stops.astype(np.int64), saved, losses)
 
     def _keep(self, steps: np.ndarray, states: np.ndarray, losses: np.ndarray) -> None:
-        parts = parts_of(states, self._layers)
-        penalties, l2 = np.zeros(len(states)), self._layers.l2
-        with np.errstate(over="ignore"):  # of weights that are about to diverge
-            for w in parts.weights if l2 else ():
-                penalties += l2 / 2 * np.sum(np.square(w), axis=(1, 2))
-        both = np.stack([losses, penalties])
-        self.runs[0].keep(steps, parts, self.settings.step, both)
+        self.run.keep(steps, parts_of(states, self._layers), losses)
 
-    def _raise_divergence(self, at: int) -> None:
-        """Return to the lowest loss, measure the curvature there, and raise a DivergenceError."""
-        run = self.runs[0]
-        self._inputs = self._samples.every()
-        saved = self._first[None].copy() if run.lowest.states is None else run.lowest.states[None].copy()
-        self._steps(saved[0].copy(), np.array([run.lowest.steps_after]), -np.inf, saved, np.empty(1))
-        raise divergence(run, self.settings, at, self._params(saved[0]))
+    def _best(self) -> Params:
+        """The weights of the lowest loss, to which the run returns."""
+        lowest = self.run.lowest
+        self._inputs, theta = self._samples.every(), lowest.states.copy()
+        self._steps(theta, np.array([lowest.steps_after]), -np.inf, theta[None].copy(), np.empty(1))
+        return self._params(theta)
 
 
 def layers_of(network: Network, problem: Problem) -> Layers:

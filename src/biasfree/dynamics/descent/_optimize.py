@@ -1,34 +1,31 @@
-"""Training with any optimizer of optax, on all samples or on mini-batches."""
+"""Training with any optimizer of optax, on all samples or on mini-batches, reproducible from a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Required, TypedDict, Unpack, overload
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, Unpack, overload
 
-from biasfree.arrays import whole
-from biasfree.data import Dataset
+import numpy as np
+
+from biasfree.arrays import Int, generator, whole
+from biasfree.data import Dataset, mirror_pairs
+from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._problem import problem_of
 from biasfree.dynamics._recorder import Progress, levels_of
-from biasfree.dynamics._releases import require_jax
-from biasfree.dynamics.descent._gradient_descent import schedule_of
-from biasfree.dynamics.descent._minibatches import batches_of
+from biasfree.dynamics.descent._gradient_descent import TrainingOptions, schedule_of
+from biasfree.dynamics.descent._run import Run
 from biasfree.networks import Network
 from biasfree.trajectory import Trajectory
 
 
-class OptimizeOptions(TypedDict, total=False):
-    """The keywords of `optimize`, written once for its overloads."""
+class OptimizeOptions(TrainingOptions, total=False):
+    """The keywords of `optimize`."""
 
-    steps: Required[int]
-    save_every: int | Sequence[int]
     batch_size: int | None
     pairs: bool
     seed: int
-    loss: str
-    l2: float
-    train: Sequence[bool] | None
-    until: float | Sequence[float] | None
-    save: Callable[[Network], Any] | None
 
 
 @overload
@@ -71,10 +68,62 @@ def optimize(
         ImportError: without JAX and optax, which `pip install 'biasfree[jax]'` installs.
     """
     require_jax("bf.optimize")
-    from biasfree.dynamics.descent._training import trained
+    from biasfree.dynamics.descent._training import check_optimizer, take_all
 
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     schedule, levels = schedule_of(whole("steps", steps), save_every), levels_of(until)
-    batches = batches_of(problem.datasets, batch_size, pairs=pairs, seed=seed)
+    seed = whole("seed", seed, at_least=0)
+    size = None if batch_size is None else whole("batch_size", batch_size)
+    batches = partial(_batches, _units(problem.datasets, size, pairs=pairs), size, seed)
+    check_optimizer(optimizer, problem.networks[0])
+    given: Any = {"step": 1.0, "save": save, "until": levels, "name": "training"}
+    runs = [Run(problem, i, **given) for i in range(len(problem.networks))]
     with Progress("training") as progress:
-        return problem.answer(trained(problem, optimizer, batches, schedule, save, levels, progress))
+        take_all(runs, optimizer, batches, schedule, progress)
+        return problem.answer([run.trajectory("optimize", progress.elapsed) for run in runs])
+
+
+def _units(datasets: Sequence[Dataset], size: int | None, *, pairs: bool) -> Int[np.ndarray, "U n"]:
+    """The samples that stay together in a batch, one or a mirror pair per row; or a ValueError that says what
+    does not fit."""
+    data = datasets[0]
+    samples = np.arange(len(data))[:, None]
+    if size is None:
+        return samples
+    if not pairs:
+        if size > len(data):
+            raise ValueError(f"batch_size is {size}, but the data have {len(data)} samples; use fewer.")
+        return samples
+    if size % 2:
+        raise ValueError(
+            f"a batch of mirror pairs has an even size, got batch_size={size}; or pass pairs=False."
+        )
+    found = [mirror_pairs(one) for one in dict.fromkeys(datasets)]
+    units = [np.stack(one, axis=1) for one in found if one is not None]
+    if len(units) < len(found):
+        raise ValueError(
+            "pairs=True needs data in which every sample (x, y) has its mirror image (−x, −y); use "
+            "bf.data.symmetrize(data), or pass pairs=False."
+        )
+    if any(not np.array_equal(one, units[0]) for one in units):
+        raise ValueError(
+            "the datasets of a list pair their samples differently, so they cannot share batches; train them "
+            "one by one, or pass pairs=False."
+        )
+    if size > units[0].size:
+        raise ValueError(
+            f"batch_size is {size}, but the data have {units[0].size} samples in mirror pairs; use fewer."
+        )
+    return units[0]
+
+
+def _batches(units: Int[np.ndarray, "U n"], size: int | None, seed: int) -> Iterator[Int[np.ndarray, "b"]]:
+    """The samples of one batch after the other, none for all; each epoch has a permutation of its own."""
+    if size is None:
+        yield from repeat(np.zeros(0, np.int64))
+        return
+    rng, each = generator(seed), size // units.shape[1]
+    while True:
+        order = rng.permutation(len(units))
+        for first in range(0, len(order) - each + 1, each):
+            yield units[order[first : first + each]].ravel()

@@ -27,6 +27,7 @@ import numpy as np
 from jax import lax
 
 from biasfree.dynamics import _policy as policy
+from biasfree.dynamics._jax import compiled, float64
 from biasfree.dynamics._objective import (
     Chunks,
     Form,
@@ -37,7 +38,6 @@ from biasfree.dynamics._objective import (
     samples_of,
 )
 from biasfree.dynamics._problem import Params, Problem, params_of
-from biasfree.dynamics._programs import compiled, float64
 from biasfree.dynamics._recorder import NO_LEVEL, Progress, Recorder
 from biasfree.dynamics.events._initial import branches_initially, has_no_kinks, weights_beyond
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError

@@ -14,10 +14,9 @@ import numpy as np
 from biasfree.arrays import positive, whole
 from biasfree.data import Dataset, Population
 from biasfree.dynamics import _policy as policy
+from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._problem import Params, Problem, for_each, has_populations, problem_of, times_of
-from biasfree.dynamics._recorder import Levels, Progress, Recorder, levels_of
-from biasfree.dynamics._releases import require_jax
-from biasfree.dynamics._threads import run_in_threads
+from biasfree.dynamics._recorder import Levels, Progress, Recorder, levels_of, run_in_threads
 from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
@@ -331,7 +330,7 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
                 progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.check(code)
             done = flow.saved
-            recorder.add_with(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
+            recorder.add(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
     if levels.done:
         recorder.add_last(flow.t, _params(flow.state.theta, flow), flow.loss(flow.state.theta))
 
