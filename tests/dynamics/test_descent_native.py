@@ -1,8 +1,5 @@
 """Native descent: one program for all shapes, the same iteration as NumPy's and JAX's."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +7,7 @@ from hypothesis import strategies as st
 
 import biasfree as bf
 import oracles
-from biasfree.dynamics.descent import _native_loop as loop
-from biasfree.dynamics.descent import _rows as rows
+from biasfree.dynamics.network import _layout as layout
 
 EPS = np.finfo(float).eps
 
@@ -39,7 +35,7 @@ def test_loss_and_steps_are_those_of_numpy_at_any_shape(problem, chunk):
     """Loss and slope separately: the loss at both saved states, and two steps of weights and biases."""
     network, data, loss, l2 = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "CHUNK", chunk)  # a sample at a time, some, or all
+        patch.setattr(layout, "CHUNK", chunk)  # a sample at a time, some, or all
         run = bf.gradient_descent(network, data, step=0.02, steps=2, save_every=2, loss=loss, l2=l2)
     weights, biases = oracles.descended(network, data, step=0.02, steps=2, kind=loss, l2=l2)
     expected = weights + (biases if network.biases else [])
@@ -104,26 +100,3 @@ def test_large_descents_are_those_of_jax(request, leak):
     # sums of 1024 terms of order one, each rounded
     np.testing.assert_allclose(native.loss, with_jax.loss, rtol=1024 * EPS)
     assert oracles.distance(native, with_jax) < 1024 * EPS
-
-
-def test_all_that_is_compiled_is_in_one_file():
-    """Numba compiles a stored function again if its own file has changed, not if a callee's has. The codes of
-    losses are numbers that never change."""
-    imported = re.findall("^from (biasfree.*) import", Path(loop.__file__).read_text(), re.MULTILINE)
-    assert imported == ["biasfree.dynamics._stored", "biasfree.losses"]
-
-
-def test_the_first_compilation_says_so_on_a_terminal(monkeypatch, capsys, tmp_path):
-    class Compiled:
-        """Stands for the compiled function: nothing compiled yet, and a folder to store it."""
-
-        signatures = ()
-        stats = type("Stats", (), {"cache_path": str(tmp_path)})
-
-    monkeypatch.setattr(loop, "take_steps", Compiled)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    loop.say_if_compiling()
-    assert "once for all shapes" in capsys.readouterr().err
-    (tmp_path / "_native_loop.take_steps-1.py313.nbi").touch()
-    loop.say_if_compiling()
-    assert capsys.readouterr().err == ""

@@ -41,8 +41,10 @@ BLOCK_ELEMENTS = 2**22
 COLUMNS = 128
 #: Rows that are computed at once: every number loaded is used as often.
 ROWS = 4
+#: Numbers in a line of a processor's cache.
+LINE = 8
 #: Activations of a layer on the samples that pass through the network at once: they stay in a core's cache.
-CHUNK = 2**16
+CHUNK = 2**13
 #: Rows that a triangle absorbs at once.
 TRIANGLE_ROWS = 64
 

@@ -11,9 +11,9 @@ from biasfree.arrays import positive, whole
 from biasfree.data import Dataset
 from biasfree.dynamics._problem import Problem, problem_of
 from biasfree.dynamics._recorder import Progress
-from biasfree.dynamics.descent._native_loop import say_if_compiling, take_steps
-from biasfree.dynamics.descent._native_run import layers_of, parts_of, room_for, vector_of
-from biasfree.dynamics.descent._rows import SampleRows
+from biasfree.dynamics.descent._native_loop import take_steps
+from biasfree.dynamics.descent._native_run import on_samples
+from biasfree.dynamics.network._layout import parts_of, vector_of
 from biasfree.networks import Network
 from biasfree.trajectory import Stats, Trajectory
 
@@ -70,7 +70,6 @@ def long_descent(
     _check(problem)
     horizon, save_every = positive("horizon", horizon), whole("save_every", save_every)
     max_steps = whole("max_steps", max_steps)
-    say_if_compiling()
     with Progress("long descent") as progress:
         group = _Group(problem)
         while group.t < horizon and group.steps + group.undone < max_steps:
@@ -185,20 +184,18 @@ class _Engine:
     def __init__(self, problem: Problem, i: int):
         self.network = problem.networks[i]
         self._data = problem.datasets[i]
-        self._layers = layers_of(self.network, problem)
-        samples = SampleRows(self.network, self._data, problem.loss)
-        self._inputs, self._room = samples.every(), room_for(self.network, samples.rows)
+        self._field, self._signs = on_samples(problem, self.network, self._data)
 
     def after_steps(self, theta: np.ndarray, step: float, count: int) -> np.ndarray:
-        after, saved = theta.copy(), np.empty((1, len(theta)))
-        given = (self._layers, self._inputs, self._room, step, -np.inf)
+        after, saved, velocity = theta.copy(), np.empty((1, len(theta))), np.empty(len(theta))
+        given = self._signs, self._field, velocity, step, -np.inf
         take_steps(after, *given, np.array([count]), saved, np.empty(1))
         return after
 
     def weights(self, states: np.ndarray) -> tuple[np.ndarray, ...]:
         """The weights of these states, with their leading axis."""
-        return parts_of(states, self._layers).weights
+        return tuple(parts_of(states, self._field.shape)[0])
 
     def measure(self, theta: np.ndarray) -> LossAndCurvature:
-        weights = [w[0] for w in self.weights(theta[None])]
-        return loss_and_curvature(weights, self.network.leak, self._data, self._layers.train.tolist())
+        weights, train = self.weights(theta), self._field.shape.train.tolist()
+        return loss_and_curvature(list(weights), self.network.leak, self._data, train)

@@ -6,36 +6,36 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
-from biasfree.arrays import Float
+from biasfree.arrays import Int
+from biasfree.data import Dataset
+from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Params, Problem
 from biasfree.dynamics._recorder import Progress, run_in_threads
-from biasfree.dynamics.descent._native_loop import (
-    Ended,
-    Layers,
-    Room,
-    say_if_compiling,
-    take_steps,
-)
-from biasfree.dynamics.descent._rows import SampleRows
+from biasfree.dynamics.descent._native_loop import Ended, take_steps
 from biasfree.dynamics.descent._run import LowestLoss, Run, next_stops
+from biasfree.dynamics.evaluate._merging import SampleMerging, merged_rays, merged_signs, merges
+from biasfree.dynamics.kinks._units import no_constraints
+from biasfree.dynamics.network._layout import (
+    no_merged,
+    parts_of,
+    samples_of,
+    shape_of,
+    vector_of,
+    workspace_for,
+)
+from biasfree.dynamics.network._records import Field, Merged, Rays, Shape
 from biasfree.networks import Network
 from biasfree.threads import allowed
 
 #: Seconds that a compiled call should take, so that progress can be shown and Ctrl-C has an effect.
 CALL_SECONDS = 0.5
-#: Steps between two attempts to merge samples: at least, and at most.
-PATIENCE = 16, 512
-#: After so many times the steps that they should last, merged samples are sorted again: neurons turn slower.
-LIVES = 4
 
 
 def descend_natively(runs: Sequence[Run], schedule: np.ndarray, progress: Progress) -> None:
     """Take all steps of the schedule; in threads, unless `save` would be called from several."""
-    say_if_compiling()
     done = [0.0] * len(runs)
 
     def descend(i: int) -> None:
@@ -52,16 +52,15 @@ class NativeRun:
 
     def __init__(self, run: Run):
         self.run = run
-        self._layers = layers_of(run.network, run.problem)
-        self._samples = SampleRows(run.network, run.data, run.problem.loss)
-        self._inputs, self._room = self._samples.every(), room_for(run.network, self._samples.rows)
         self._theta = vector_of(run.network)
-        self._merging = self._samples.merging()
+        self._velocity = np.zeros_like(self._theta)
+        self._first = self._theta.copy()
+        self._all = self._field, self._signs = on_samples(run.problem, run.network, run.data)
+        shape, rays = self._field.shape, self._field.rays
+        worth = merges(shape, rays, evaluations=1)
+        self._merging = SampleMerging(shape, rays, evaluations=1) if worth else None
         self._patience = 1
-        self._marked, self._since = (
-            self._theta.copy(),
-            0,
-        )  # the state when samples were sorted, or last tried to be
+        self._marked, self._since = self._first, 0  # the state when samples were sorted, or last tried to be
 
     def descend(self, schedule: np.ndarray) -> Iterator[float]:
         """Take all steps of the schedule; yields the fraction done after every compiled call."""
@@ -91,7 +90,8 @@ class NativeRun:
         run, before = self.run, self._theta.copy()
         level = run.recorder.levels.next
         saved, losses = np.empty((len(stops), len(before))), np.empty(len(stops))
-        why, taken, passed, loss, lowest, at = self._steps(self._theta, stops - done, level, saved, losses)
+        code, taken, passed, loss, lowest, at = self._steps(self._theta, stops - done, level, saved, losses)
+        why = Ended(code)
         if lowest < run.lowest.loss:
             run.lowest = LowestLoss(lowest, done + at, before, at)
         kept = np.flatnonzero(keep[:passed])
@@ -113,8 +113,8 @@ class NativeRun:
     def _sort(self, steps: int, *, changed: bool) -> None:
         """Sort the samples by activation pattern where that is due: after so many steps, counts and not
         times, so that a repeated run has the same bits; or where patterns have changed."""
-        merged = self._inputs.single < len(self._inputs.x)
-        self.run.by_class += steps * merged
+        rays = self._field.rays
+        self.run.by_class += steps * (rays.single < len(rays.orient))
         self._since += steps
         if self._merging is None or not (changed or self._since >= self._patience):
             return
@@ -123,79 +123,45 @@ class NativeRun:
             level, life = self._merging.sort(
                 self._params(self._theta), self._params(self._marked), self._since
             )
-        self._inputs = self._samples.every() if level is None else self._samples.merged(level)
-        later = min(2 * self._patience, PATIENCE[1]) if level is None else LIVES * int(life)
-        self._patience = max(later, PATIENCE[0])
+        least, most = policy.DESCENT_PATIENCE
+        if level is None:
+            self._field, self._signs = self._all
+            self._patience = max(least, min(2 * self._patience, most))
+        else:
+            before, signs = self._all
+            shape, few, merged = merged_rays(level, before.shape, before.rays)
+            self._field = _field_of(shape, few, merged)
+            self._signs = merged_signs(level, signs, before.shape, shape)
+            self._patience = max(least, policy.LIVES * int(min(life, most)))
         self._marked, self._since = self._theta.copy(), 0
 
     def _params(self, theta: np.ndarray) -> Params:
-        return Params(*(tuple(a[0] for a in part) for part in parts_of(theta[None], self._layers)))
+        weights, biases = parts_of(theta, self._field.shape)
+        return Params(tuple(weights), tuple(biases))
 
     def _steps(self, theta: np.ndarray, stops: np.ndarray, level: float, saved, losses):
-        given = (self._layers, self._inputs, self._room, self.run.step, float(level))
+        given = self._signs, self._field, self._velocity, float(self.run.step), float(level)
         return take_steps(theta, *given, stops.astype(np.int64), saved, losses)
 
     def _keep(self, steps: np.ndarray, states: np.ndarray, losses: np.ndarray) -> None:
-        self.run.keep(steps, parts_of(states, self._layers), losses)
+        weights, biases = parts_of(states, self._field.shape)
+        self.run.keep(steps, Params(tuple(weights), tuple(biases)), losses)
 
     def _best(self) -> Params:
         """The weights of the lowest loss, to which the run returns."""
         lowest = self.run.lowest
-        self._inputs, theta = self._samples.every(), lowest.states.copy()
+        (self._field, self._signs), theta = self._all, lowest.states.copy()
         self._steps(theta, np.array([lowest.steps_after]), -np.inf, theta[None].copy(), np.empty(1))
         return self._params(theta)
 
 
-def layers_of(network: Network, problem: Problem) -> Layers:
-    """The places of a network's layers in θ, and of their activations on one sample."""
-    sizes, biased = np.array(network.sizes), network.biases is not None
-    weights = sizes[:-1] * sizes[1:]
-    ends = np.cumsum(weights + biased * sizes[1:])
-    at = np.append(0, ends[:-1])
-    return Layers(
-        sizes=sizes,
-        weights_at=at,
-        biases_at=at + weights,
-        units_at=np.append(0, np.cumsum(sizes[1:-1]))[: len(weights)],
-        train=np.array(problem.train),
-        biased=biased,
-        leak=float(network.leak),
-        l2=float(problem.l2),
-    )
+def on_samples(problem: Problem, network: Network, data: Dataset) -> tuple[Field, Int[np.ndarray, "U"]]:
+    """The field of a descent on all samples, and the signs of units."""
+    rays = samples_of(network, data, problem.loss)
+    shape = shape_of(network, len(rays.orient), l2=problem.l2, train=problem.train, follow=True)
+    return _field_of(shape, rays, no_merged(shape)), np.ones(int(shape.units_at[-1]), np.int8)
 
 
-def vector_of(network: Network) -> Float[np.ndarray, "N"]:
-    """θ of a network."""
-    hidden = [w.T for w in network.weights[:-1]]
-    parts = [[w.ravel()] for w in (*hidden, network.weights[-1])]
-    for part, b in zip(parts, network.biases or (), strict=False):
-        part.append(b)
-    return np.concatenate([one for part in parts for one in part])
-
-
-def parts_of(states: Float[np.ndarray, "T N"], layers: Layers) -> Params:
-    """Weights and biases of states θ, layer by layer, with their time axis."""
-    weights, biases = [], []
-    for layer, (fan_in, width) in enumerate(pairwise(layers.sizes.tolist())):
-        at, end = layers.weights_at[layer], layers.biases_at[layer]
-        last = layer == len(layers.train) - 1
-        w = states[:, at:end].reshape(-1, *((width, fan_in) if last else (fan_in, width)))
-        weights.append(np.ascontiguousarray(w if last else w.transpose(0, 2, 1)))
-        if layers.biased:
-            biases.append(states[:, end : end + width])
-    return Params(tuple(weights), tuple(biases))
-
-
-def room_for(network: Network, rows: int) -> Room:
-    """Arrays for the evaluation of a chunk of so many samples."""
-    parameters = sum(w.size for w in network.weights) + sum(b.size for b in network.biases or ())
-    widest, outputs = max(network.sizes[:-1]), network.sizes[-1]
-    return Room(
-        slope=np.zeros(parameters),
-        more=np.zeros(parameters),
-        active=np.zeros(rows * sum(network.sizes[1:-1])),
-        back=np.zeros((2, rows * widest)),
-        turned=np.zeros(widest * max(rows, widest)),
-        e=np.zeros((rows, outputs)),
-        columns=np.zeros(outputs * rows),
-    )
+def _field_of(shape: Shape, rays: Rays, merged: Merged) -> Field:
+    workspace = workspace_for(shape, rays, whole=False)
+    return Field(shape, rays, merged, workspace, no_constraints(len(rays.orient)))

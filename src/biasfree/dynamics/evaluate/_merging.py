@@ -59,6 +59,7 @@ class SampleMerging:
         self._axes = Axes(triangle_of(self._x))
         self._lengths = self._axes.lengths(self._x)
         self._unit = self._x / np.where(self._lengths > 0, self._lengths, 1.0)[:, None]
+        self._sizes = lengths(self._unit)
         self._levels: list[Level] = []
         self._evaluations = evaluations
         self._sorting = policy.SORTING_COST / evaluations
@@ -180,7 +181,7 @@ class SampleMerging:
             mine = pattern == c
             own = one.lengths(self._x[some[mine]])
             factor[mine] = self._lengths[some[mine]] / np.where(own > 0, own, np.inf)
-        looks = seen.looks(self._unit[some])
+        looks = seen.looks(self._unit[some], self._sizes[some])
         life = np.concatenate(list(_lives(looks, pattern, bits, factor, columns)))
         return Sorted(signs, pattern, life, axes, columns.by_neuron)
 
@@ -194,11 +195,11 @@ class SampleMerging:
     ) -> tuple[Bool[np.ndarray, "C N"], Bool[np.ndarray, "C M"], Int[np.ndarray, "n"]]:
         """Frequent patterns, those of the base first: the signs of neurons and of columns; and the pattern of
         each sample, −1 for those without a frequent one."""
-        unit = self._unit[some]
-        codes = np.concatenate([_codes(bits) for bits, _ in seen.looks(unit)])
+        unit, sizes = self._unit[some], self._sizes[some]
+        codes = np.concatenate([_codes(bits) for bits, _ in seen.looks(unit, sizes)])
         _, first, which, counts = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
         frequent = np.argsort(-counts, kind="stable")[: policy.MOST_PATTERNS]
-        examples = [bits for bits, _ in seen.looks(unit[first[frequent]])]
+        examples = [bits for bits, _ in seen.looks(unit[first[frequent]], sizes[first[frequent]])]
         found = {} if base is None else {row.tobytes(): c for c, row in enumerate(base.signs)}
         signs, number = [] if base is None else list(base.signs), np.full(len(counts), -1)
         bits_of = np.zeros((len(signs) + len(frequent), seen.columns), bool)
@@ -333,7 +334,7 @@ class Seen:
         """Whether columns are cones."""
         return self._cones is not None
 
-    def looks(self, unit: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def looks(self, unit: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Some samples after others: signs of columns, and lower bounds of |z|/|w| or |z|."""
         rows = max(1, policy.SORTED_ELEMENTS // self.columns)
         for first in range(0, len(unit), rows):
@@ -343,7 +344,7 @@ class Seen:
                 yield z > 0, np.abs(z)
             else:
                 z, angle = part @ self._cones.centers.T, np.arctan(self._cones.tangent)
-                height = np.abs(z) * np.cos(angle) - lengths(part)[:, None] * np.sin(angle)
+                height = np.abs(z) * np.cos(angle) - sizes[first : first + rows, None] * np.sin(angle)
                 yield z > 0, np.maximum(height, 0.0)
 
     def signs(self, bits: Bool[np.ndarray, "M"]) -> Bool[np.ndarray, "N"]:

@@ -65,30 +65,25 @@ def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def drop_stale() -> None:
-    """Remove the stored functions if other sources made them."""
-    folders = [Path(one.stats.cache_path) for one in _STORED if one.stats.cache_path is not None]
-    if not folders:
-        return
-    stamps = [folder / f"{_STAMP}{_digest()}" for folder in sorted(set(folders))]
-    if all(stamp.exists() for stamp in stamps):
-        return
+    """Remove the stored functions that other sources made, and say what comes."""
+    folders = {Path(one.stats.cache_path) for one in _STORED if one.stats.cache_path is not None}
+    name = f"{_STAMP}{_digest()}"
+    stale = [folder / name for folder in sorted(folders) if not (folder / name).exists()]
     try:
-        for stamp in stamps:
+        for stamp in stale:
             for old in [*stamp.parent.glob("*.nb[ci]"), *stamp.parent.glob(f"{_STAMP}*")]:
                 remove(old)
             stamp.parent.mkdir(parents=True, exist_ok=True)
             stamp.touch()
     except OSError as error:  # what other sources made may still be there
-        say_unused(stamps[0].parent, error)
+        say_unused(stale[0].parent, error)
         for compiled in _STORED:
             compiled._cache.disable()
-    if sys.stderr.isatty():
-        print("compiling the flow, once for all shapes and for later processes", file=sys.stderr)
+    if stale:
+        print("biasfree: compiling its simulators; this is done once, in about a minute", file=sys.stderr)
 
 
 def _digest() -> str:
-    """A digest of all files that native functions are compiled from."""
-    homes = {Path(one.py_func.__code__.co_filename).parent for one in _STORED}
-    sources = [source for home in sorted(homes) for source in sorted(home.glob("*.py"))]
-    given = [*Path(__file__).parents[1].glob("_policy.py"), *sources]
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in given)).hexdigest()[:16]
+    """A digest of the files that native functions are compiled from."""
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]

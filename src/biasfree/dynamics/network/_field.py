@@ -280,8 +280,7 @@ def _backward(theta: Vector, signs: Signs, field: Field, begin: int, end: int, o
         return
     w = matrix(theta, shape.weights_at[top], shape.sizes[top + 1], shape.sizes[top])
     force = units(workspace.force, top - 1, first, last, field)
-    fill(force, 0.0)
-    add_transposed(workspace.e[:, first:last], w, force)
+    outer_forces(workspace.e[:, first:last], w, force)
     for layer in range(top - 1, -1, -1):
         delta = units(workspace.delta, layer, first, last, field)
         _close(layer, signs, field, first, last)
@@ -291,6 +290,17 @@ def _backward(theta: Vector, signs: Signs, field: Field, begin: int, end: int, o
             force = units(workspace.force, layer - 1, first, last, field)
             fill(force, 0.0)
             add_product(delta, w, force)
+
+
+@inner
+def outer_forces(e: Matrix, w: Matrix, force: Matrix) -> None:
+    """force = eᵀ·w, of few outputs."""
+    for r in range(len(force)):
+        row = force[r]
+        for k in range(len(w)):
+            factor, outer = e[k, r], w[k]
+            for h in range(len(row)):
+                row[h] = factor * outer[h] if k == 0 else row[h] + factor * outer[h]
 
 
 @inner

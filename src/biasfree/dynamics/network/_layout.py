@@ -135,6 +135,29 @@ def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tupl
     return rays, lines
 
 
+def samples_of(network: Network, data: Dataset, loss: str) -> Rays:
+    """Every sample as a ray and a line of its own, for evaluations without kinks."""
+    x, y, floor = _few_samples(network, data, loss)
+    count, share = len(x), 1 / len(data)
+    ones, targets = np.ones(count), np.ascontiguousarray(y.T)
+    return Rays(
+        normals=np.ascontiguousarray(x.T),
+        line=np.arange(count),
+        orient=ones,
+        first=np.arange(count + 1),
+        ones=ones,
+        p=np.full(count, share),
+        t=targets,
+        loss=loss_named(loss).code,
+        start=np.arange(count + 1),
+        c=ones,
+        y=targets,
+        share=share,
+        floor=share * floor,
+        single=count,
+    )
+
+
 def _few_samples(network: Network, data: Dataset, loss: str) -> tuple[np.ndarray, np.ndarray, float]:
     """Samples with the same velocities, and the part of the loss that they leave out, times the number of
     samples: for a linear network with the square loss as many as inputs, by a QR factorization."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from biasfree.dynamics._policy import COLUMNS, ROWS
+from biasfree.dynamics._policy import COLUMNS, LINE, ROWS
 from biasfree.dynamics.network._compiled import inner, summing
 from biasfree.dynamics.network._records import Array, Matrix, Vector
 
@@ -75,10 +75,12 @@ def add_transposed(a: Matrix, b: Matrix, out: Matrix) -> None:
 
 @inner
 def transpose(a: Matrix, out: Matrix) -> None:
-    """out = aᵀ."""
-    for i in range(a.shape[0]):
+    """out = aᵀ, a few rows at a time: what is written at once is one line of a cache."""
+    for begin in range(0, len(a), LINE):
+        end = min(begin + LINE, len(a))
         for j in range(a.shape[1]):
-            out[j, i] = a[i, j]
+            for i in range(begin, end):
+                out[j, i] = a[i, j]
 
 
 @summing
