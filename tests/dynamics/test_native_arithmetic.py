@@ -79,14 +79,15 @@ def test_signs_are_those_of_the_initial_state(mirrored, zeros):
     problem = problem_of(network, data, loss="square", l2=0.0, train=None)
     flow = Flow(problem, 0, Limits(1e-8, 1e-8, 1), smooth=False)
     found, rays = initial_signs(flow), flow.rays
-    signs = np.zeros((6, len(rays.orient)), np.int8)
+    signs = np.zeros(6 * len(rays.orient), np.int8)
+    by_neuron = signs.reshape(-1, 6).T
     assert all_signs(hidden, rays, signs) == 0
-    assert np.array_equal(signs, found.T[:, rays.line] * rays.orient)
+    assert np.array_equal(by_neuron, found.T[:, rays.line] * rays.orient)
     normals = rays.normals[:, :zeros].T  # put one neuron on each of the first hyperplanes
     hidden[:zeros] -= np.sum(hidden[:zeros] * normals, axis=1)[:, None] * normals
-    expected, some = signs.copy(), np.zeros((6, rays.normals.shape[1]), np.int8)
+    expected, some = by_neuron.copy(), np.zeros((6, rays.normals.shape[1]), np.int8)
     units = np.arange(6), rays, np.arange(len(rays.orient)), signs, some
     assert some_signs(hidden, *units) == all_signs(hidden, rays, signs) == zeros
     rows, first = range(zeros), rays.first[:zeros]
-    assert np.array_equal(some[:, rays.line] * rays.orient, signs)
-    assert np.array_equal(signs[rows, first], expected[rows, first])
+    assert np.array_equal(some[:, rays.line] * rays.orient, by_neuron)
+    assert np.array_equal(by_neuron[rows, first], expected[rows, first])

@@ -7,12 +7,12 @@ import numpy as np
 from biasfree.dynamics._policy import COLUMNS
 from biasfree.dynamics.network._compiled import inner, native, native_allocating
 from biasfree.dynamics.network._layout import ROUNDING
-from biasfree.dynamics.network._records import Integers, Matrix, Rays, SignTable
+from biasfree.dynamics.network._records import Integers, Matrix, Rays, Signs, SignTable
 from biasfree.dynamics.network._vectors import combination, norm
 
 
 @native_allocating
-def all_signs(w: Matrix, rays: Rays, signs: SignTable) -> int:
+def all_signs(w: Matrix, rays: Rays, signs: Signs) -> int:
     """Put all units of neurons without biases on their sides; returns how many are on their hyperplanes:
     these keep their signs if they have any."""
     room, unclear = np.zeros(COLUMNS), 0
@@ -25,7 +25,8 @@ def all_signs(w: Matrix, rays: Rays, signs: SignTable) -> int:
             for q in range(begin, end):
                 unclear += abs(z[q - begin]) <= bound
                 for r in range(rays.first[q], rays.first[q + 1]):
-                    signs[h, r] = _side(rays.orient[r] * z[q - begin], bound, signs[h, r])
+                    at = r * len(w) + h
+                    signs[at] = _side(rays.orient[r] * z[q - begin], bound, signs[at])
     return unclear
 
 
@@ -39,7 +40,7 @@ def _side(z: float, bound: float, before: int) -> int:
 
 @native_allocating
 def some_signs(
-    w: Matrix, neurons: Integers, rays: Rays, places: Integers, signs: SignTable, sign: SignTable
+    w: Matrix, neurons: Integers, rays: Rays, places: Integers, signs: Signs, sign: SignTable
 ) -> int:
     """Put these neurons on their sides of the lines of some rays, as `all_signs` does for all units, whose
     signs are only read; returns how many units are on their hyperplanes."""
@@ -56,13 +57,15 @@ def some_signs(
                 if abs(z[q - begin]) <= bound:
                     unclear += 1
                     r = rays.first[q]
-                    sign[m, q] = _side(z[q - begin], bound, signs[h, places[r]] * rays.orient[r])
+                    sign[m, q] = _side(z[q - begin], bound, signs[places[r] * len(w) + h] * rays.orient[r])
     return unclear
 
 
 @native
-def give_signs(neurons: Integers, rays: Rays, places: Integers, signs: SignTable, sign: SignTable) -> None:
+def give_signs(
+    w: Matrix, neurons: Integers, rays: Rays, places: Integers, signs: Signs, sign: SignTable
+) -> None:
     """Bring the signs of all units up to date with those of these neurons on the lines of some rays."""
     for m in range(len(neurons)):
         for r in range(len(rays.orient)):
-            signs[neurons[m], places[r]] = sign[m, rays.line[r]] * rays.orient[r]
+            signs[places[r] * len(w) + neurons[m]] = sign[m, rays.line[r]] * rays.orient[r]

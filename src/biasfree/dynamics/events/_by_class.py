@@ -94,19 +94,19 @@ class ByClass:
         """Bring the signs of all units up to date with those of these classes and single units."""
         if classes.groups.classes:
             self._sign_all()
+        hidden = self._flow.first.weights(self._flow.state.theta)
         for units in self._single_units(classes):
-            give_signs(*units)
+            give_signs(hidden, *units)
 
     def _sign_all(self) -> int:
         """Put all units on their sides; returns how many are on their hyperplanes."""
         flow = self._flow
-        first, signs = flow.first, flow.first.by_ray(flow.state.signs)
-        return all_signs(first.weights(flow.state.theta), flow.rays, signs)
+        return all_signs(flow.first.weights(flow.state.theta), flow.rays, flow.state.signs)
 
     def _single_units(self, classes: Classes) -> list[tuple[Any, ...]]:
         """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
         groups, buffers = classes
-        signs = self._flow.first.by_ray(self._flow.state.signs)
+        signs = self._flow.state.signs
         near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
         return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
 

@@ -139,9 +139,10 @@ def samples_of(network: Network, data: Dataset, loss: str) -> Rays:
     """Every sample as a ray and a line of its own, for evaluations without kinks."""
     x, y, floor = _few_samples(network, data, loss)
     count, share = len(x), 1 / len(data)
-    ones, targets = np.ones(count), np.ascontiguousarray(y.T)
+    # copies: a dataset's arrays are read-only, and would be another type
+    ones, targets = np.ones(count), np.array(y.T, order="C")
     return Rays(
-        normals=np.ascontiguousarray(x.T),
+        normals=np.array(x.T, order="C"),
         line=np.arange(count),
         orient=ones,
         first=np.arange(count + 1),
