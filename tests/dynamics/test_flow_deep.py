@@ -167,8 +167,7 @@ def test_a_change_of_a_callee_compiles_its_callers_again(tmp_path):
         "from engine._compiled import native\n@native\ndef f(x): return x + 1\n"
     )
     (package / "caller.py").write_text(
-        "from engine._compiled import drop_stale, native\nfrom engine.callee import f\n"
-        "@native\ndef g(x): return f(x)\ndrop_stale()\n"
+        "from engine._compiled import native\nfrom engine.callee import f\n@native\ndef g(x): return f(x)\n"
     )
 
     def call():

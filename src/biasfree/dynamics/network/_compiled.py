@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ _COUNTING: dict[str, Any] = {**_NATIVE, "_nrt": True}
 #: array of a record wherever it is handed on. The caller from Python holds all arrays meanwhile.
 _BORROWING: dict[str, Any] = {**_NATIVE, "_nrt": False}
 _INNER = {"no_cpython_wrapper": True}
-_STORED: list[Any] = []
+#: Folders of stored functions that were looked at in this process, and whether they can be used.
+_FOLDERS: dict[Path, bool] = {}
+_SAID: list[str] = []
 _STAMP = "biasfree-native-"
 
 
@@ -60,29 +63,37 @@ def view(function: Callable[..., Any]) -> Any:
 
 def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     compiled = stored(function, **options, no_cpython_wrapper=False)
-    _STORED.append(compiled)
+    if compiled.stats.cache_path is not None and not _current(Path(compiled.stats.cache_path)):
+        compiled._cache.disable()
     return compiled
 
 
-def drop_stale() -> None:
-    """Remove the stored functions that other sources made, and say what comes."""
-    folders = {Path(one.stats.cache_path) for one in _STORED if one.stats.cache_path is not None}
-    name = f"{_STAMP}{_digest()}"
-    stale = [folder / name for folder in sorted(folders) if not (folder / name).exists()]
-    try:
-        for stamp in stale:
-            for old in [*stamp.parent.glob("*.nb[ci]"), *stamp.parent.glob(f"{_STAMP}*")]:
-                remove(old)
-            stamp.parent.mkdir(parents=True, exist_ok=True)
-            stamp.touch()
-    except OSError as error:  # what other sources made may still be there
-        say_unused(stale[0].parent, error)
-        for compiled in _STORED:
-            compiled._cache.disable()
-    if stale:
+def _current(folder: Path) -> bool:
+    """Whether the stored functions of a folder can be used; those that other sources made are removed."""
+    if folder not in _FOLDERS:
+        stamp = folder / f"{_STAMP}{_digest()}"
+        try:
+            if not stamp.exists():
+                _clear(folder)
+                stamp.touch()
+            _FOLDERS[folder] = True
+        except OSError as error:  # what other sources made may still be there
+            say_unused(folder, error)
+            _FOLDERS[folder] = False
+    return _FOLDERS[folder]
+
+
+def _clear(folder: Path) -> None:
+    """Remove the stored functions of a folder; says once what that means."""
+    for old in [*folder.glob("*.nb[ci]"), *folder.glob(f"{_STAMP}*")]:
+        remove(old)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not _SAID:
+        _SAID.append("compiling")
         print("biasfree: compiling its simulators; this is done once, in about a minute", file=sys.stderr)
 
 
+@cache
 def _digest() -> str:
     """A digest of the files that native functions are compiled from."""
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))

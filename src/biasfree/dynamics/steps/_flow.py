@@ -17,7 +17,6 @@ from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._first_layer import FirstLayer
 from biasfree.dynamics.kinks._search import examine
 from biasfree.dynamics.kinks._units import Unit, Watch, constraints_of, jump_of, no_constraints
-from biasfree.dynamics.network._compiled import drop_stale
 from biasfree.dynamics.network._curvature import velocity_along
 from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._layout import (
@@ -32,8 +31,6 @@ from biasfree.dynamics.network._records import Constraints, Field, Rays, Shape, 
 from biasfree.dynamics.network._state import DENSE, Saves, state_of
 from biasfree.dynamics.steps._loop import Code, run
 from biasfree.networks import Network
-
-drop_stale()
 
 #: The size, relative to the largest array, below which one that begins at zero is zero but for rounding.
 NOTHING = 1e-14
