@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 
 from biasfree.dynamics.kinks._crossings import CROSS, UNCLEAR, at_hyperplane
 from biasfree.dynamics.kinks._decide import Contact, _outcomes, departures, resolve
-from biasfree.dynamics.network._hyperplanes import hyperplanes_of
+from biasfree.dynamics.network._layout import hyperplanes_of
 
 many = settings(deadline=None, max_examples=150)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 
-from biasfree.dynamics.network._hyperplanes import hyperplanes_of
+from biasfree.dynamics.network._layout import hyperplanes_of
 
 
 def directions(count, dimensions, seed):

@@ -8,7 +8,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._recorder import Levels
 from biasfree.dynamics.events._by_class import ByClass
 from biasfree.dynamics.events._event import Log, first_part, settle, size_of
-from biasfree.dynamics.events._initial import initial_signs
+from biasfree.dynamics.events._sides import initial_signs
 from biasfree.dynamics.kinks._crossings import cross
 from biasfree.dynamics.kinks._fading import LEAST_SIZE
 from biasfree.dynamics.kinks._units import Unit, Watch
