@@ -24,13 +24,13 @@ from biasfree.dynamics.events import _sides as sides
 from biasfree.dynamics.events._event import Log, could_matter, first_part, settle, size_of
 from biasfree.dynamics.events._merging import Merging
 from biasfree.dynamics.events._passing import Passage, Passing
+from biasfree.dynamics.kinks._constraints import set_sign
 from biasfree.dynamics.kinks._crossings import CROSS, at_hyperplane
 from biasfree.dynamics.kinks._decide import Neuron
-from biasfree.dynamics.kinks._units import Unit, place_of, set_sign, unit_at
+from biasfree.dynamics.kinks._units import Unit, place_of, unit_at
 from biasfree.dynamics.network._state import Saves
 from biasfree.dynamics.steps._flow import Flow
 from biasfree.dynamics.steps._loop import Code
-from biasfree.trajectory import Event
 
 
 class Deep:
@@ -41,25 +41,10 @@ class Deep:
         self._merging = Merging(flow)
         self._passing = Passing(flow, log)
         self._chattering = Chattering(flow, log)
-        self._began = (0.0,) if sides.branches_initially(flow) else ()
+        if sides.branches_initially(flow):
+            log.note_branch()
         if flow.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
             log.refuse_many(partial(could_matter, flow))
-
-    @property
-    def events(self) -> dict[str, int]:
-        """The number of events by kind, and of crossings stepped over."""
-        return self._log.events(len(self.branch_times))
-
-    @property
-    def located(self) -> tuple[Event, ...]:
-        """The events of neurons that slide or rest, in the order of time."""
-        return tuple(self._log.located)
-
-    @property
-    def branch_times(self) -> tuple[float, ...]:
-        """The times at which the flow is not unique: σ′(0) = α decided at t = 0, later the multiplier of a
-        unit whose hyperplane began to repel."""
-        return tuple(sorted({*self._began, *self._log.branches, *self._flow.first.decisions.branch_times}))
 
     def prepare(self) -> float:
         """Merge rays if that is due; returns the number of steps until it is due again."""
@@ -73,8 +58,6 @@ class Deep:
             self._merging.renew()
             return
         outcome = self._passing.attempt(saves)
-        if outcome == Passage.TRY_AGAIN:
-            return
         if outcome == Passage.LEFT:
             self._take_part(saves, levels)
         elif outcome == Passage.CUT:
@@ -127,7 +110,7 @@ class Deep:
 
     def _put(self, unit: Unit, side: int) -> None:
         """Put a unit on a side of its hyperplane, and those above it that see nothing else."""
-        set_sign(unit, side, self._flow.state.signs, self._flow.field)
+        set_sign(tuple(unit), side, self._flow.state.signs, self._flow.field)
         sides.update_above_unit(self._flow, unit)
 
     def _let_go(self) -> None:
@@ -189,7 +172,7 @@ class Deep:
             self._log.counts["crossings"] += 1
             return
         sides.pin(flow, unit)
-        set_sign(unit, 0, flow.state.signs, flow.field)
+        set_sign(tuple(unit), 0, flow.state.signs, flow.field)
         flow.constrain([*flow.units, unit])
         self._log.counts["slides"] += 1
         self._log.note(["slides"], unit.layer, unit.neuron)
@@ -274,7 +257,7 @@ class Chattering:
             flow.constrain(before)
             flow.examine(state.theta)
             return False
-        log.branches = [t for t in log.branches if t < begun]  # decisions one by one, which were none
+        log.branches[:] = [t for t in log.branches if t < begun]  # decisions one by one, which were none
         if len(ways) > 1:
             log.note_branch()
         self._put(units, ways[0], others)
@@ -296,5 +279,5 @@ class Chattering:
     def _put(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> None:
         flow = self._flow
         for unit, sign in zip(units, way, strict=True):
-            set_sign(unit, sign, flow.state.signs, flow.field)
+            set_sign(tuple(unit), sign, flow.state.signs, flow.field)
         flow.constrain([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])

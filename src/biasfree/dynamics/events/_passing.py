@@ -43,9 +43,8 @@ class Passage(Enum):
     """What became of a step that might be corrected."""
 
     LEFT = 0  # it is not corrected
-    TRY_AGAIN = 1  # it is rejected, for another length
-    TAKEN = 2  # it is taken to its end
-    CUT = 3  # it is taken up to a unit that slides or is released
+    DONE = 1  # it is taken to its end, or rejected for another length
+    CUT = 2  # it is taken up to a unit that slides or is released
 
 
 class _Passed(NamedTuple):
@@ -75,12 +74,9 @@ class Passing:
         many = wrong > policy.CORRECTED_UNITS
         stopped = bool(status.stops) or saves.ts[flow.saved] >= flow.t + length
         status.stops = many  # only ends of steps are corrected, so that saved times have to be ends
-        if many and status.low:  # levels of the loss are located in steps that need no correction
-            flow.reject(policy.CORRECTED_UNITS / wrong)
-            return Passage.TRY_AGAIN
-        if many and not stopped:
-            flow.reject(1.0)
-            return Passage.TRY_AGAIN
+        if many and (status.low or not stopped):  # levels are located in steps that need no correction
+            flow.reject(policy.CORRECTED_UNITS / wrong if status.low else 1.0)
+            return Passage.DONE
         expected = self._expected * length**3
         if many and expected <= 1:
             outcome = self._pass(saves)
@@ -93,7 +89,7 @@ class Passing:
         if wrong <= most:
             return Passage.LEFT
         flow.reject(min(0.8, max(0.1, 0.8 / np.cbrt(expected))))
-        return Passage.TRY_AGAIN
+        return Passage.DONE
 
     def _pass(self, saves: Saves) -> Passage:
         """Take the step under way, or a part of it up to a unit that slides or is released, if that is
@@ -121,7 +117,7 @@ class Passing:
         self._flip(found.late)
         self._log.counts["stepped over"] += len(found.units) + len(found.late)
         flow.changed()
-        return Passage.CUT if found.fraction < 1.0 else Passage.TAKEN
+        return Passage.CUT if found.fraction < 1.0 else Passage.DONE
 
     def _corrected(
         self, fraction: float, budget: float, skipped: int = -1
@@ -224,8 +220,8 @@ def _correction(state: State, field: Field, fraction: float, shift: Vector, jump
     _spread(state.dense, state.signs, field, timed, shift)
     _spread(state.dense, state.signs, field, still, jump)
     if field.constraints.size > 0:
-        constrain(state.dense, state.signs, field, shift)
-        constrain(state.dense, state.signs, field, jump)
+        constrain(state.dense, state.signs, field, 0.0, shift)
+        constrain(state.dense, state.signs, field, 0.0, jump)
     return own
 
 

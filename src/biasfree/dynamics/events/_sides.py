@@ -19,7 +19,7 @@ import numpy as np
 from biasfree.arrays import Bool, Float, Int, row_norms
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics.events._event import Log
-from biasfree.dynamics.kinks import _constraints as native
+from biasfree.dynamics.kinks._constraints import pin as pin_together
 from biasfree.dynamics.kinks._decide import across
 from biasfree.dynamics.kinks._search import flip_wrong
 from biasfree.dynamics.kinks._units import Unit, of_layer, place_of, unit_at
@@ -77,18 +77,18 @@ def pin(flow: Flow, unit: Unit) -> None:
     state, shape = flow.state, flow.shape
     place = place_of(unit, flow.field)
     z, act = float(flow.workspace.z[place]), inputs_of(flow, unit.layer, unit.ray)
-    size, fan_in = act @ act, int(shape.sizes[unit.layer])
+    size = act @ act
     square = flow.rate(unit)[2]
     if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
         return
     if size >= policy.OWN_SHARE * square:
-        row = shape.weights_at[unit.layer] + unit.neuron * fan_in
-        state.theta[row : row + fan_in] -= z / size * act[:fan_in]
-        if shape.biased:
-            state.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
+        weights, biases = parts_of(state.theta, shape)
+        weights[unit.layer][unit.neuron] -= z / size * act[: shape.sizes[unit.layer]]
+        if biases:
+            biases[unit.layer][unit.neuron] -= z / size
         moved = abs(z) / np.sqrt(size)
     else:
-        moved = native.pin(tuple(unit), z, state.theta, state.signs, flow.field)
+        moved = pin_together(tuple(unit), z, state.theta, state.signs, flow.field)
     flow.count_move(moved)
 
 
@@ -104,25 +104,16 @@ def inputs_of(flow: Flow, layer: int, ray: int | slice = slice(None)) -> Float[n
 
 def update_above(flow: Flow, places: np.ndarray) -> None:
     """After units have changed sides: set the signs above them where they alone are active on a ray."""
-    for u in _may_set_above(flow, places):
-        update_above_unit(flow, unit_at(int(u), flow.field))
-
-
-def _may_set_above(flow: Flow, places: np.ndarray) -> np.ndarray:
-    """Those of the units at these places on whose lines a neuron of their layer may be the only one that is
-    active, or inputs of the layers above are exactly zero."""
-    shape, rays = flow.shape, flow.rays
+    shape, rays, quiet = flow.shape, flow.rays, np.zeros(len(flow.rays.orient), bool)
     if shape.leak > 0 or shape.biased:
-        return places[:0]
-    found, idle = np.zeros(len(places), bool), np.zeros(len(rays.orient), bool)
-    for layer in range(len(shape.sizes) - 3, -1, -1):
-        begin, end = shape.units_at[layer : layer + 2]
-        alone = (of_layer(flow.state.signs, layer, shape) >= 0).sum(axis=0) <= 1
-        some = np.bincount(rays.line, alone | idle) > 0
-        mine = (places >= begin) & (places < end)
-        found[mine] = some[rays.line[(places[mine] - begin) // shape.sizes[layer + 1]]]
-        idle |= (of_layer(flow.workspace.z, layer, shape) == 0).any(axis=0)
-    return places[found]
+        return
+    for layer in range(len(shape.sizes) - 2):  # on all other rays there is nothing to set
+        quiet |= (of_layer(flow.state.signs, layer, shape) >= 0).sum(axis=0) <= 1
+        quiet |= (of_layer(flow.workspace.z, layer, shape) == 0).any(axis=0)
+    some = np.bincount(rays.line, quiet) > 0
+    for unit in [unit_at(int(u), flow.field) for u in places]:
+        if some[rays.line[unit.ray]]:
+            update_above_unit(flow, unit)
 
 
 def update_above_neuron(flow: Flow, h: int) -> None:
@@ -162,9 +153,9 @@ def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
     alone = shape.leak == 0 and not (np.delete(column, unit.neuron) >= 0).any()
     signal = np.zeros(shape.sizes[unit.layer + 1])
     signal[unit.neuron] = 1.0
+    weights = parts_of(state.theta, shape)[0]
     for layer in range(unit.layer + 1, len(shape.sizes) - 2):
-        at, width = shape.weights_at[layer], int(shape.sizes[layer + 1])
-        signal = state.theta[at : at + width * len(signal)].reshape(width, -1) @ signal
+        signal = weights[layer] @ signal
         signs, z = (of_layer(array, layer, shape)[:, ray] for array in (state.signs, flow.workspace.z))
         idle = alone | ((z == 0) & (signal != 0))
         signs[idle] = np.where(signal[idle] > 0, 1, -1)

@@ -248,10 +248,12 @@ class _Run:
     def smooth(self) -> Trajectory:
         limits = self.request.limits("smooth")
         flow = Flow(self.problem, self.i, limits, smooth=True)
-        branches = not self.problem.has_no_kinks(self.i) and branches_initially(
-            Flow(self.problem, self.i, limits, smooth=False)
-        )
-        return self._followed("smooth", flow, Smooth(flow, branches=branches), limits)
+        log = Log(flow, None)
+        if not self.problem.has_no_kinks(self.i):
+            with_kinks = Flow(self.problem, self.i, limits, smooth=False)
+            if branches_initially(with_kinks):
+                log.note_branch()
+        return self._followed("smooth", flow, Smooth(flow), log, limits)
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
         limits = self.request.limits("events", rtol)
@@ -259,7 +261,7 @@ class _Run:
         log = Log(flow, most_events)
         two_layers = self.problem.networks[self.i].depth == 2
         kinks = TwoLayers(flow, log) if two_layers else Deep(flow, log)
-        return self._followed("events", flow, kinks, limits)
+        return self._followed("events", flow, kinks, log, limits)
 
     def steps(self) -> Trajectory:
         require_jax('a flow by steps (method="steps", or more kinks than can be located)')
@@ -272,7 +274,7 @@ class _Run:
         network, request = self.problem.networks[self.i], self.request
         return Recorder(network, self.problem.l2, request.save, request.levels)
 
-    def _followed(self, method: str, flow: Flow, kinks: Kinks, limits: Limits) -> Trajectory:
+    def _followed(self, method: str, flow: Flow, kinks: Kinks, log: Log, limits: Limits) -> Trajectory:
         recorder = self._recorder()
         _follow(flow, kinks, self.ts, limits, recorder)
         stats = Stats(
@@ -281,9 +283,9 @@ class _Run:
             by_class=int(flow.state.status.by_class),
             accepted=flow.accepted,
             rejected=flow.tried - flow.accepted,
-            events=kinks.events,
-            located=kinks.located,
-            branch_times=kinks.branch_times,
+            events=log.events() if method == "events" else {},
+            located=tuple(log.located),
+            branch_times=tuple(log.branches),
             rtol=limits.rtol,
             error=flow.error,
             error_kind="sum of the local errors and of the kinks stepped over",
@@ -309,14 +311,10 @@ def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
 
 
 class Smooth:
-    """What becomes of steps of a flow without kinks, or taken to be: they end at levels of the loss only.
-    `branches` says that σ′(0) = α decided at t = 0."""
+    """What becomes of steps of a flow without kinks, or taken to be: they end at levels of the loss only."""
 
-    def __init__(self, flow: Flow, *, branches: bool):
+    def __init__(self, flow: Flow):
         self._flow = flow
-        self.events: dict[str, int] = {}
-        self.located = ()
-        self.branch_times = (0.0,) if branches else ()
 
     def prepare(self) -> float:
         """Nothing is ever due."""
@@ -327,7 +325,7 @@ class Smooth:
         self._flow.take(saves, self._flow.reach_levels(levels, 1.0))
 
 
-#: What becomes of steps in which something happens, and what happened so far.
+#: What becomes of steps in which something happens.
 Kinks: TypeAlias = Smooth | TwoLayers | Deep
 
 

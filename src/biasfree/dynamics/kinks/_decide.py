@@ -1,7 +1,7 @@
 """Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them.
 
-What a neuron does that has just reached one hyperplane is told by `at_hyperplane`. Everything else is here:
-several hyperplanes, neurons that slide already, ties, and w = 0.
+Native code decides what is plain at one hyperplane. All else is decided here: on several hyperplanes, of
+neurons that slide already, in ties, and at w = 0.
 
 A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
 is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
@@ -27,7 +27,6 @@ from scipy.optimize import lsq_linear, nnls
 
 from biasfree.arrays import Float, Int
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics.kinks._crossings import CROSS, SLIDE, at_hyperplane
 from biasfree.dynamics.network._layout import ROUNDING, Hyperplanes
 
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
@@ -71,29 +70,10 @@ class Outcome:
 
 def resolve(contact: Contact) -> Outcome:
     """The signs with which a neuron leaves an event."""
-    plain = _plain(contact)
-    if plain is not None:
-        return plain
     leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
     return staying[0] if staying else Outcome(*_slide(contact), True)
-
-
-def _plain(contact: Contact) -> Outcome | None:
-    """The outcome of a neuron that has just reached one hyperplane, where `at_hyperplane` tells; else
-    None."""
-    if len(contact.signs) != 1 or not contact.signs[0] or not contact.hit[0]:
-        return None
-    (normal,), side = contact.normals, int(contact.signs[0])
-    here, beyond = (contact.above[0], contact.below[0])[::side]
-    rate = side * float(normal @ (contact.rest + here * normal))
-    told = at_hyperplane(rate, float(contact.above[0] - contact.below[0]) * float(normal @ normal))
-    if told == CROSS:
-        return Outcome(-contact.signs, contact.rest + beyond * normal, False)
-    if told == SLIDE:
-        return Outcome(*_slide(contact), False)
-    return None
 
 
 def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
@@ -303,13 +283,12 @@ class Decisions:
         if (before == 0).all() and self.rests(neuron.w):
             return self._leave(neuron, t, signs)
         hit, since = self._first_hit(neuron)
-        sliding = before == 0
-        if self._reaches_zero(neuron, sliding | hit, since) or (
-            self._reaches_zero(neuron, sliding | neuron.wrong, since, near)
-        ):
+        slid = before == 0
+        passes = self._reaches_zero(neuron, slid | neuron.wrong, since, near)
+        if passes or self._reaches_zero(neuron, slid | hit, since):
             hidden[h] = self._off_samples(neuron.w)
             return {"collapses", *self._leave(neuron, t, signs)}
-        on = self.implied((before == 0) | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
+        on = self.implied(slid | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
         hit = on & neuron.wrong
         above, below = neuron.above, neuron.below
         forces = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
@@ -318,12 +297,12 @@ class Decisions:
         signs[on, h] = outcome.signs
         after = signs[:, h]
         if outcome.branches and (after != before).any():
-            self._branch(t)
+            self.note_branch(t)
         pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
         hidden[h] = across(pinned, neuron.w)
         return _what_happened(before, after)
 
-    def _branch(self, t: float) -> None:
+    def note_branch(self, t: float) -> None:
         """Note a time, once however many neurons branch at it."""
         if t not in self.branch_times[-1:]:
             self.branch_times.append(t)
@@ -356,8 +335,8 @@ class Decisions:
     def _reaches_zero(self, neuron: Neuron, on: np.ndarray, since: float, near: float = np.inf) -> bool:
         """Whether a neuron that was on these hyperplanes just now has reached w = 0: no other point is on all
         of them, and it is not farther away than it moved meanwhile, nor than `near`."""
-        few = np.count_nonzero(on) < self.rank  # then no singular values are needed
-        if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.rank:
+        few = np.count_nonzero(on) < self.lines.rank  # then no singular values are needed
+        if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.lines.rank:
             return False
         if not self.rests(self._off_samples(neuron.w)):
             return False
@@ -379,22 +358,12 @@ class Decisions:
 
     def _leave(self, neuron: Neuron, t: float, signs: np.ndarray) -> set[str]:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
-        ways = departures(self.lines.normals, neuron.above, neuron.below, self.rays)
+        around = (self.lines.normals, neuron.above, neuron.below, self.lines.rays)
+        ways = departures(*around)
         signs[:, neuron.h] = ways[0][1] if ways else 0
-        around = (self.lines.normals, neuron.above, neuron.below, self.rays)
         if len(ways) > 1 or (ways and can_rest(*around)):
-            self._branch(t)
+            self.note_branch(t)
         return {"departures"} if ways else set()
-
-    @cached_property
-    def rays(self) -> np.ndarray:
-        """The directions in which neurons at w = 0 may leave."""
-        return self.lines.rays()
-
-    @cached_property
-    def rank(self) -> int:
-        """The dimension of the span of the samples."""
-        return self.lines.rank
 
     @cached_property
     def _span(self) -> np.ndarray:

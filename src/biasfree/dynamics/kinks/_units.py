@@ -1,4 +1,4 @@
-"""Units at an event, in NumPy: their places, signs and jumps, and the constraints made of them."""
+"""Units at an event, in NumPy: their places, the constraints made of them, and those of the first layer."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ class Unit(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """A hyperplane that a neuron is on besides those it slides along: the unit, the side it is on, and its
-    gradient as a combination of theirs."""
+    """A hyperplane that a neuron is on besides those it slides along: the unit, and its gradient, toward the
+    side that the neuron is on, as a combination of theirs."""
 
     unit: Unit
-    sign: int
     mix: Float[np.ndarray, "m"]
 
 
@@ -47,17 +46,6 @@ def of_layer(array: np.ndarray, layer: int, shape: Shape) -> np.ndarray:
     """What an array over units has of a layer, by neuron and ray, as a view."""
     part = array[shape.units_at[layer] : shape.units_at[layer + 1]]
     return part.reshape(-1, int(shape.sizes[layer + 1])).T
-
-
-def set_sign(unit: Unit, sign: int, signs: np.ndarray, field: Field) -> None:
-    """Put a unit on a side of its hyperplane; in the first layer all rays of its line change with it."""
-    if unit.layer:
-        signs[place_of(unit, field)] = sign
-        return
-    rays = field.rays
-    line = rays.line[unit.ray]
-    both = np.arange(int(rays.first[line]), int(rays.first[line + 1]))
-    of_layer(signs, 0, field.shape)[unit.neuron, both] = sign * rays.orient[both] * rays.orient[unit.ray]
 
 
 def no_constraints(rays: int) -> Constraints:
@@ -89,19 +77,8 @@ def constraints_of(
         rest=rest,
         ways=ways,
         watch=watch,
-        watch_sign=np.array([one.sign for one in watched], np.int64),
         watch_mix=mix,
     )
-
-
-def jump_of(unit: Unit, field: Field) -> float:
-    """The difference of the multipliers of ∇z on the two sides of a unit; in the first layer its line, with
-    all rays of it, counts."""
-    rays = field.rays
-    force = of_layer(field.workspace.force, unit.layer, field.shape)[unit.neuron]
-    line = rays.line[unit.ray]
-    begin, end = (rays.first[line], rays.first[line + 1]) if unit.layer == 0 else (unit.ray, unit.ray + 1)
-    return (1 - field.shape.leak) * float(force[begin:end].sum())
 
 
 @dataclass(frozen=True)
@@ -168,7 +145,7 @@ class FirstLayer:
         directions = self.rays.normals[:, self.rays.line] * self.rays.orient
         if self.shape.biased:
             directions = np.vstack([directions, np.ones(directions.shape[1])])
-        z = self.decisions.rays @ directions
+        z = self.decisions.lines.rays @ directions
         return np.ascontiguousarray(np.where(z > 0, z, self.shape.leak * z))
 
     def _forces(self, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

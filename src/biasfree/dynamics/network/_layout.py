@@ -13,6 +13,7 @@ lines of samples, and x = 0 has none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from math import comb
 
@@ -24,7 +25,6 @@ from biasfree.dynamics._policy import CHUNK, FEW_SLIDES, MOST_NORMALS, MOST_RAYS
 from biasfree.dynamics.network._compiled import inner, view
 from biasfree.dynamics.network._records import Array, Matrix, Merged, Rays, Shape, Workspace
 from biasfree.dynamics.network._triangles import triangles_of
-from biasfree.dynamics.network._turns import lengths
 from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 
@@ -107,11 +107,12 @@ class Hyperplanes:
     hyperplane: Int[np.ndarray, "P"]
     length: Float[np.ndarray, "P"]
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """The dimension of the span of the samples."""
         return int(np.linalg.matrix_rank(self.normals)) if len(self.normals) else 0
 
+    @cached_property
     def rays(self) -> Float[np.ndarray, "R D"]:
         """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
 
@@ -320,6 +321,17 @@ def merged_along(inputs: Float[np.ndarray, "C N D"], margin: Float[np.ndarray, "
         along=np.zeros(sizes.shape),
         squares=np.zeros(sizes.shape),
     )
+
+
+def lengths(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_"]:
+    """The length of every row; no square under- or overflows."""
+    return np.abs(rows).max(axis=-1) * np.sqrt(np.sum(scaled(rows) ** 2, axis=-1))
+
+
+def scaled(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_ D"]:
+    """Rows over their largest numbers."""
+    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    return rows / np.where(largest > 0, largest, 1.0)
 
 
 def part_of(rays: Rays, which: Int[np.ndarray, "r"], floor: float) -> Rays:
