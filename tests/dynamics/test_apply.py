@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
 import biasfree as bf
-from biasfree.dynamics.kinks._apply import Decisions, Neuron
-from biasfree.dynamics.network._hyperplanes import hyperplanes_of
+from biasfree.dynamics.kinks._decide import Decisions, Neuron
+from biasfree.dynamics.network._layout import hyperplanes_of
 
 NEAR = 1e-8
 some = settings(deadline=None, max_examples=40)

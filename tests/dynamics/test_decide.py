@@ -10,7 +10,7 @@ from scipy.optimize import lsq_linear
 
 from biasfree.dynamics.kinks._crossings import CROSS, UNCLEAR, at_hyperplane
 from biasfree.dynamics.kinks._decide import Contact, _outcomes, departures, resolve
-from biasfree.dynamics.network._hyperplanes import hyperplanes_of
+from biasfree.dynamics.network._layout import hyperplanes_of
 
 many = settings(deadline=None, max_examples=150)
 
@@ -223,7 +223,7 @@ def maxima_on_the_circle(normals, above, below):
 def test_departures_in_the_plane(seed, count):
     """The ways out are the maxima of Φ on the circle, all of them, the highest first."""
     k = random_kink(count, 2, seed)
-    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays)
     angles, peaks = maxima_on_the_circle(k.normals, k.above, k.below)
     assert bool(ways) == bool(len(peaks))
     if not ways:
@@ -258,7 +258,7 @@ def test_no_departure_means_that_no_force_points_outward(seed, shape):
     """The rate is linear on every cone of the arrangement: if the force is inward on every edge, it is in
     every direction."""
     k = random_kink(shape[0], shape[1], seed, attracting=seed % 3 > 0)
-    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays())
+    ways = departures(k.normals, k.above, k.below, hyperplanes_of(k.normals).rays)
     random = np.random.default_rng(seed).normal(size=(5000, shape[1]))
     best = rates(k.normals, k.above, k.below, random / np.linalg.norm(random, axis=1, keepdims=True)).max()
     assert ways or best <= 1e-9

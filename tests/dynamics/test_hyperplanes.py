@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, sampled_from
 
-from biasfree.dynamics.network._hyperplanes import hyperplanes_of
+from biasfree.dynamics.network._layout import hyperplanes_of
 
 
 def directions(count, dimensions, seed):
@@ -77,7 +77,7 @@ def test_rank_is_the_dimension_of_the_span(count, dimensions, rank):
 def test_rays_are_the_edges_of_the_arrangement(count, dimensions):
     """Unit vectors in the span of the samples, both of each pair, one per choice of rank − 1 hyperplanes."""
     planes = hyperplanes_of(directions(count, dimensions, seed=count))
-    rays = planes.rays()
+    rays = planes.rays
     np.testing.assert_allclose(np.linalg.norm(rays, axis=1), 1, rtol=1e-12)
     span = np.linalg.pinv(planes.normals) @ planes.normals
     np.testing.assert_allclose(rays @ span, rays, rtol=0, atol=1e-12)
@@ -93,5 +93,5 @@ def test_rays_are_the_edges_of_the_arrangement(count, dimensions):
 def test_rays_stay_few():
     """20 hyperplanes in 10 dimensions have 92 378 edges: a fixed choice of them is searched."""
     planes = hyperplanes_of(directions(20, 10, seed=0))
-    assert len(planes.rays()) <= 2 * 512 + 2 * 20
-    np.testing.assert_array_equal(planes.rays(), planes.rays())
+    assert len(planes.rays) <= 2 * 512 + 2 * 20
+    np.testing.assert_array_equal(planes.rays, hyperplanes_of(directions(20, 10, seed=0)).rays)

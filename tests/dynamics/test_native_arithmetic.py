@@ -9,7 +9,7 @@ from numba import njit
 import biasfree as bf
 from biasfree.dynamics._problem import problem_of
 from biasfree.dynamics.evaluate._signs import all_signs, some_signs
-from biasfree.dynamics.events._initial import initial_signs
+from biasfree.dynamics.events._sides import initial_signs
 from biasfree.dynamics.network import _vectors as vectors
 from biasfree.dynamics.network._layout import merged, rays_of
 from biasfree.dynamics.steps._flow import Flow, Limits

@@ -10,13 +10,12 @@ import pytest
 from numba.core.caching import CacheImpl
 
 SOURCE = """
-from functools import partial
-from biasfree.dynamics._stored import stored
+from biasfree.dynamics.network._compiled import native
 
-@partial(stored, nogil=True)
+@native
 def f(x): return x + 1
 
-@partial(stored, nogil=True)
+@native
 def g(x): return x + 2
 """
 

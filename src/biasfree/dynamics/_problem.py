@@ -48,6 +48,13 @@ class Problem:
         """The only trajectory if the caller gave one network, else the list of trajectories."""
         return trajectories[0] if self.single else trajectories
 
+    def has_no_kinks(self, i: int) -> bool:
+        """Whether the field of a network has no kinks: it is linear, its hidden layers are fixed, or its
+        inputs are zero."""
+        network = self.networks[i]
+        blind = network.biases is None and not self.datasets[i].x.any()
+        return network.leak == 1 or not any(self.train[:-1]) or blind
+
 
 def problem_of(
     network: Network | Sequence[Network],

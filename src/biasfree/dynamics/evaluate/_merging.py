@@ -23,13 +23,14 @@ from biasfree.dynamics._problem import Params
 from biasfree.dynamics.evaluate._cones import TINY, Cones, cones_of, directions_of
 from biasfree.dynamics.network._layout import (
     joined,
+    lengths,
     merged_along,
     part_of,
     places_on,
     rows_of_triangles,
+    scaled,
 )
 from biasfree.dynamics.network._records import Merged, Rays, Shape
-from biasfree.dynamics.network._turns import lengths, turns
 from biasfree.losses import SQUARE
 
 #: The least turn that is no rounding, and the least axis of the samples, relative to the largest.
@@ -444,3 +445,14 @@ def _r(rows: np.ndarray) -> np.ndarray:
 def _filled(rows: Float[np.ndarray, "n S"], count: int) -> Float[np.ndarray, "m S"]:
     """So many rows, those that are missing zero."""
     return np.concatenate([rows, np.zeros((count - len(rows), rows.shape[1]))])
+
+
+def turns(before: Float[np.ndarray, "*_ D"], after: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_"]:
+    """By how much vectors have turned: the tangent of the angle; ∞ from a right angle on, and for a vector
+    that was zero and is not, or the reverse."""
+    before, after = scaled(before), scaled(after)
+    squares, along = np.sum(before**2, axis=-1), np.sum(before * after, axis=-1)
+    scale = along / np.where(squares > 0, squares, 1.0)
+    aside, size = lengths(after - scale[..., None] * before), scale * np.sqrt(squares)
+    none = (squares == 0) & (aside == 0)
+    return np.where(size > 0, aside / np.where(size > 0, size, 1.0), np.where(none, 0.0, np.inf))

@@ -3,29 +3,34 @@
 A unit crosses if the velocity beyond its hyperplane points onward, and slides if the velocities of both sides
 point to the hyperplane. A unit whose multiplier leaves its range is released to the side at that end of the
 range.
+
+What a unit does depends on the units that slide above and below it on the same ray. One that crosses may
+release two others, which drive it back: it would cross for ever, at a distance that only the tolerance
+limits. Units that chatter so are decided at once: every combination of their sides and slides is tried. One
+is consistent if the multipliers of all that slide are within their ranges and all others move to their sides.
 """
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._recorder import Levels
 from biasfree.dynamics.events import _sides as sides
-from biasfree.dynamics.events._chattering import Chattering
 from biasfree.dynamics.events._event import Log, could_matter, first_part, settle, size_of
-from biasfree.dynamics.events._initial import branches_initially
 from biasfree.dynamics.events._merging import Merging
 from biasfree.dynamics.events._passing import Passage, Passing
-from biasfree.dynamics.kinks._apply import Neuron
+from biasfree.dynamics.kinks._constraints import set_sign
 from biasfree.dynamics.kinks._crossings import CROSS, at_hyperplane
-from biasfree.dynamics.kinks._units import Unit, place_of, set_sign, unit_at
+from biasfree.dynamics.kinks._decide import Neuron
+from biasfree.dynamics.kinks._units import Unit, place_of, unit_at
 from biasfree.dynamics.network._state import Saves
 from biasfree.dynamics.steps._flow import Flow
 from biasfree.dynamics.steps._loop import Code
-from biasfree.trajectory import Event
 
 
 class Deep:
@@ -36,25 +41,10 @@ class Deep:
         self._merging = Merging(flow)
         self._passing = Passing(flow, log)
         self._chattering = Chattering(flow, log)
-        self._began = (0.0,) if branches_initially(flow) else ()
+        if sides.branches_initially(flow):
+            log.note_branch()
         if flow.rtol < policy.LOCAL_SHARE * policy.COARSE_RTOL:
             log.refuse_many(partial(could_matter, flow))
-
-    @property
-    def events(self) -> dict[str, int]:
-        """The number of events by kind, and of crossings stepped over."""
-        return self._log.events(len(self.branch_times))
-
-    @property
-    def located(self) -> tuple[Event, ...]:
-        """The events of neurons that slide or rest, in the order of time."""
-        return tuple(self._log.located)
-
-    @property
-    def branch_times(self) -> tuple[float, ...]:
-        """The times at which the flow is not unique: σ′(0) = α decided at t = 0, later the multiplier of a
-        unit whose hyperplane began to repel."""
-        return tuple(sorted({*self._began, *self._log.branches, *self._flow.first.decisions.branch_times}))
 
     def prepare(self) -> float:
         """Merge rays if that is due; returns the number of steps until it is due again."""
@@ -68,8 +58,6 @@ class Deep:
             self._merging.renew()
             return
         outcome = self._passing.attempt(saves)
-        if outcome == Passage.TRY_AGAIN:
-            return
         if outcome == Passage.LEFT:
             self._take_part(saves, levels)
         elif outcome == Passage.CUT:
@@ -122,7 +110,7 @@ class Deep:
 
     def _put(self, unit: Unit, side: int) -> None:
         """Put a unit on a side of its hyperplane, and those above it that see nothing else."""
-        set_sign(unit, side, self._flow.state.signs, self._flow.field)
+        set_sign(tuple(unit), side, self._flow.state.signs, self._flow.field)
         sides.update_above_unit(self._flow, unit)
 
     def _let_go(self) -> None:
@@ -184,7 +172,7 @@ class Deep:
             self._log.counts["crossings"] += 1
             return
         sides.pin(flow, unit)
-        set_sign(unit, 0, flow.state.signs, flow.field)
+        set_sign(tuple(unit), 0, flow.state.signs, flow.field)
         flow.constrain([*flow.units, unit])
         self._log.counts["slides"] += 1
         self._log.note(["slides"], unit.layer, unit.neuron)
@@ -220,3 +208,76 @@ class Deep:
         slid = [first.unit(h, q) for q in np.flatnonzero(column == 0).tolist()]
         flow.constrain([*others, *slid], rest)
         sides.update_above_neuron(flow, h)
+
+
+class Chattering:
+    """The units that changed last; if they change again and again, they are decided at once."""
+
+    def __init__(self, flow: Flow, log: Log):
+        self._flow, self._log = flow, log
+        self._recent: deque[tuple[float, Unit]] = deque(maxlen=policy.REMEMBERED)
+
+    def remember(self, unit: Unit) -> None:
+        """Note that a unit changes now."""
+        self._recent.append((self._flow.t, unit))
+
+    def settle(self) -> bool:
+        """Decide the units that chatter, if there are any; returns whether they are decided."""
+        units = self._units()
+        return bool(units) and self._settle(units)
+
+    def _units(self) -> list[Unit]:
+        """The few units that all recent events are of, if they are on their hyperplanes within the error
+        that kinks may cost; else none."""
+        flow, units = self._flow, sorted({unit for _, unit in self._recent})
+        if len(self._recent) < policy.REMEMBERED or not 1 < len(units) <= policy.MOST_CHATTERING:
+            return []
+        budget, inputs = flow.budget(), flow.workspace.z
+        places = [place_of(unit, flow.field) for unit in units]
+        near = (
+            abs(inputs[place]) <= budget * np.sqrt(flow.rate(unit)[1])
+            for unit, place in zip(units, places, strict=True)
+        )
+        return units if all(near) else []
+
+    def _settle(self, units: list[Unit]) -> bool:
+        """Put units on their hyperplanes and give them the first consistent combination of signs; returns
+        whether there is one. If there are more, the flow is not unique."""
+        flow, log, state = self._flow, self._log, self._flow.state
+        before, begun = flow.units, self._recent[0][0]
+        self._recent.clear()
+        theta, signs, others = state.theta.copy(), state.signs.copy(), [u for u in before if u not in units]
+        for unit in units:
+            if unit not in before:
+                sides.pin(flow, unit)
+                flow.examine(state.theta)
+        ways = [way for way in product((0, 1, -1), repeat=len(units)) if self._fits(units, way, others)]
+        if not ways:
+            state.theta[:], state.signs[:] = theta, signs
+            flow.constrain(before)
+            flow.examine(state.theta)
+            return False
+        log.branches[:] = [t for t in log.branches if t < begun]  # decisions one by one, which were none
+        if len(ways) > 1:
+            log.note_branch()
+        self._put(units, ways[0], others)
+        for unit in units:
+            sides.update_above_unit(flow, unit)
+        kinds = Counter((unit in before, way == 0) for unit, way in zip(units, ways[0], strict=True))
+        log.counts.update(slides=kinds[False, True], releases=kinds[True, False])
+        flow.changed()
+        return True
+
+    def _fits(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> bool:
+        """Whether a combination of signs is consistent."""
+        self._put(units, way, others)
+        within = not self._flow.examine(self._flow.state.theta) < 0
+        return within and all(
+            sign * self._flow.rate(unit)[0] > 0 for unit, sign in zip(units, way, strict=True) if sign
+        )
+
+    def _put(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> None:
+        flow = self._flow
+        for unit, sign in zip(units, way, strict=True):
+            set_sign(tuple(unit), sign, flow.state.signs, flow.field)
+        flow.constrain([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])

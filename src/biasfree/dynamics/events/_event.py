@@ -25,13 +25,13 @@ class TooManyEventsError(UnfinishedError):
 
 
 class Log:
-    """The events of a flow, which may be at most so many: their number by kind, the place and time of those
-    of neurons that slide or rest, and the times at which the flow was not unique."""
+    """The events of a flow, which may be at most so many: their number by kind, and the place and time of
+    those of neurons that slide or rest. `branches` are the times at which the flow was not unique."""
 
     def __init__(self, flow: Flow, most_events: int | None):
         self.counts: Counter[str] = Counter()
         self.located: list[Event] = []
-        self.branches: list[float] = []
+        self.branches = flow.first.decisions.branch_times
         self.most_events = most_events
         self._flow = flow
         if most_events is not None:
@@ -44,16 +44,15 @@ class Log:
 
     def note_branch(self) -> None:
         """Keep the present time, once however many units branch at it."""
-        if self._flow.t not in self.branches[-1:]:
-            self.branches.append(self._flow.t)
+        self._flow.first.decisions.note_branch(self._flow.t)
 
-    def events(self, branch_points: int) -> dict[str, int]:
+    def events(self) -> dict[str, int]:
         """The number of events by kind, and of crossings stepped over; also those of native code."""
         status = self._flow.state.status
         native = Counter(
             {"crossings": status.crossings, "slides": status.slides, "stepped over": status.stepped_over}
         )
-        counts = self.counts + native + Counter({"branch points": branch_points})
+        counts = self.counts + native + Counter({"branch points": len(self.branches)})
         return {kind: int(counts[kind]) for kind in KINDS}
 
     def refuse_more(self) -> None:

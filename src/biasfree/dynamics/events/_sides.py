@@ -1,4 +1,9 @@
-"""Units of three and more layers on the sides of their hyperplanes: put there, pinned, or set from below.
+"""The sides of units: at t = 0, also of those that begin on a kink; and of three and more layers later.
+
+Initial weights typed by hand, or zero, put neurons exactly on the hyperplanes of samples. The neuron slides
+along a hyperplane that attracts and crosses one that does neither: the flow is unique. A hyperplane that
+repels or lets the neuron stay (r₊ ≥ 0 ≥ r₋ for the rates on its two sides, not both zero) has several flows,
+and a convention decides: for two layers that of `kinks/_decide.py`, for deeper networks σ′(0) = α.
 
 A unit above a layer of which no neuron is active on a ray has an input of exactly zero there. Which side it
 is on is told by the neuron that becomes active first, through its outgoing weights.
@@ -6,15 +11,26 @@ is on is told by the neuron that becomes active first, through its outgoing weig
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from biasfree.arrays import Float
+from biasfree.arrays import Bool, Float, Int, row_norms
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics.events._event import Log
-from biasfree.dynamics.kinks import _constraints as native
+from biasfree.dynamics.kinks._constraints import pin as pin_together
+from biasfree.dynamics.kinks._decide import across
 from biasfree.dynamics.kinks._search import flip_wrong
 from biasfree.dynamics.kinks._units import Unit, of_layer, place_of, unit_at
+from biasfree.dynamics.network._layout import ROUNDING, hyperplanes_of, parts_of
 from biasfree.dynamics.steps._flow import Flow
+
+#: Distance, relative to its weights, by which a neuron that leaves a kink is moved beyond it for the flow by
+#: steps: well above the rounding of w·x, below any error that steps can reach across a kink.
+BEYOND = 1e-11
+#: Relative rounding of rates.
+TINY = 1e-11
 
 
 def first_signs(flow: Flow) -> None:
@@ -61,18 +77,18 @@ def pin(flow: Flow, unit: Unit) -> None:
     state, shape = flow.state, flow.shape
     place = place_of(unit, flow.field)
     z, act = float(flow.workspace.z[place]), inputs_of(flow, unit.layer, unit.ray)
-    size, fan_in = act @ act, int(shape.sizes[unit.layer])
+    size = act @ act
     square = flow.rate(unit)[2]
     if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
         return
     if size >= policy.OWN_SHARE * square:
-        row = shape.weights_at[unit.layer] + unit.neuron * fan_in
-        state.theta[row : row + fan_in] -= z / size * act[:fan_in]
-        if shape.biased:
-            state.theta[shape.biases_at[unit.layer] + unit.neuron] -= z / size
+        weights, biases = parts_of(state.theta, shape)
+        weights[unit.layer][unit.neuron] -= z / size * act[: shape.sizes[unit.layer]]
+        if biases:
+            biases[unit.layer][unit.neuron] -= z / size
         moved = abs(z) / np.sqrt(size)
     else:
-        moved = native.pin(tuple(unit), z, state.theta, state.signs, flow.field)
+        moved = pin_together(tuple(unit), z, state.theta, state.signs, flow.field)
     flow.count_move(moved)
 
 
@@ -88,25 +104,16 @@ def inputs_of(flow: Flow, layer: int, ray: int | slice = slice(None)) -> Float[n
 
 def update_above(flow: Flow, places: np.ndarray) -> None:
     """After units have changed sides: set the signs above them where they alone are active on a ray."""
-    for u in _may_set_above(flow, places):
-        update_above_unit(flow, unit_at(int(u), flow.field))
-
-
-def _may_set_above(flow: Flow, places: np.ndarray) -> np.ndarray:
-    """Those of the units at these places on whose lines a neuron of their layer may be the only one that is
-    active, or inputs of the layers above are exactly zero."""
-    shape, rays = flow.shape, flow.rays
+    shape, rays, quiet = flow.shape, flow.rays, np.zeros(len(flow.rays.orient), bool)
     if shape.leak > 0 or shape.biased:
-        return places[:0]
-    found, idle = np.zeros(len(places), bool), np.zeros(len(rays.orient), bool)
-    for layer in range(len(shape.sizes) - 3, -1, -1):
-        begin, end = shape.units_at[layer : layer + 2]
-        alone = (of_layer(flow.state.signs, layer, shape) >= 0).sum(axis=0) <= 1
-        some = np.bincount(rays.line, alone | idle) > 0
-        mine = (places >= begin) & (places < end)
-        found[mine] = some[rays.line[(places[mine] - begin) // shape.sizes[layer + 1]]]
-        idle |= (of_layer(flow.workspace.z, layer, shape) == 0).any(axis=0)
-    return places[found]
+        return
+    for layer in range(len(shape.sizes) - 2):  # on all other rays there is nothing to set
+        quiet |= (of_layer(flow.state.signs, layer, shape) >= 0).sum(axis=0) <= 1
+        quiet |= (of_layer(flow.workspace.z, layer, shape) == 0).any(axis=0)
+    some = np.bincount(rays.line, quiet) > 0
+    for unit in [unit_at(int(u), flow.field) for u in places]:
+        if some[rays.line[unit.ray]]:
+            update_above_unit(flow, unit)
 
 
 def update_above_neuron(flow: Flow, h: int) -> None:
@@ -146,9 +153,9 @@ def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
     alone = shape.leak == 0 and not (np.delete(column, unit.neuron) >= 0).any()
     signal = np.zeros(shape.sizes[unit.layer + 1])
     signal[unit.neuron] = 1.0
+    weights = parts_of(state.theta, shape)[0]
     for layer in range(unit.layer + 1, len(shape.sizes) - 2):
-        at, width = shape.weights_at[layer], int(shape.sizes[layer + 1])
-        signal = state.theta[at : at + width * len(signal)].reshape(width, -1) @ signal
+        signal = weights[layer] @ signal
         signs, z = (of_layer(array, layer, shape)[:, ray] for array in (state.signs, flow.workspace.z))
         idle = alone | ((z == 0) & (signal != 0))
         signs[idle] = np.where(signal[idle] > 0, 1, -1)
@@ -157,3 +164,137 @@ def set_above(flow: Flow, unit: Unit, ray: int) -> bool:
     if any(one in changed for one in flow.units):  # they are at zero whatever their signs
         flow.constrain([one for one in flow.units if one not in changed])
     return bool(changed)
+
+
+# At t = 0, two layers.
+
+
+def initial_signs(flow: Flow) -> Int[np.ndarray, "Q H"]:
+    """The signs of two layers at t = 0, by hyperplane. A neuron on a kink is decided like one that reaches
+    it, and the decisions of the flow keep the time 0 if the flow is not unique.
+
+    The signs of units keep 0 where a neuron begins on a hyperplane.
+    """
+    first, theta = flow.first, flow.state.theta
+    first_signs(flow)
+    on = _on_hyperplanes(flow, 0)
+    if not flow.shape.train[0] or not on.any():  # neurons that do not move may be on any side
+        return first.line_signs(flow.state.signs)
+    first.by_ray(flow.state.signs)[on] = 0
+    flow.examine(theta)
+    _push_at_once(flow)
+    signs = first.line_signs(flow.state.signs)
+    for neuron in first.neurons(theta, signs, flow.workspace.force, (signs == 0).any(axis=0)):
+        first.decisions.decide(neuron, 0.0, signs, first.weights(theta))
+    return signs
+
+
+def weights_beyond(flow: Flow) -> Float[np.ndarray, "H D"]:
+    """The first of two layers at t = 0, with its bias as a last column, moved a rounding off the hyperplanes
+    that neurons leave."""
+    first, theta = flow.first, flow.state.theta
+    after, normals = initial_signs(flow), first.decisions.lines.normals
+    left = (first.line_signs(flow.state.signs) == 0) & (after != 0)
+    hidden, outer = first.weights(theta), parts_of(theta, flow.shape)[0][1]
+    for neuron in first.neurons(theta, after, flow.workspace.force, left.any(axis=0)):
+        h = neuron.h
+        velocity = across(normals[after[:, h] == 0], neuron.free)
+        away = velocity - across(normals[left[:, h]], velocity)
+        length, size = np.linalg.norm(away), np.linalg.norm(neuron.w) or np.linalg.norm(outer[:, h]) or 1.0
+        hidden[h] += BEYOND * size / (length or 1.0) * away
+    return hidden
+
+
+def _push_at_once(flow: Flow) -> None:
+    """Let outer weights that are zero push with the sign of their velocity, which they take at once."""
+    outer, speed = (parts_of(v, flow.shape)[0][1] for v in (flow.state.theta, flow.velocity))
+    still = ~outer.any(axis=0)
+    force = flow.first.by_ray(flow.workspace.force)
+    force[still] = speed[:, still].T @ flow.workspace.e / (np.abs(speed).max() or 1.0)
+
+
+# At t = 0, any depth.
+
+
+class _Contact(NamedTuple):
+    """A neuron on the hyperplane that the inputs of its layer on these rays share; `positive` ones are on the
+    side of its normal."""
+
+    layer: int
+    neuron: int
+    rays: Int[np.ndarray, "r"]
+    positive: Bool[np.ndarray, "r"]
+
+
+def branches_initially(flow: Flow) -> bool:
+    """Whether the flow of a network of any depth, followed with σ′(0) = α, is one of several at t = 0; sets
+    the signs of units so.
+
+    Each hyperplane that holds a neuron is examined with all others on either side. This is exact for a single
+    hyperplane. For several that interact, and for more than policy.INITIAL_UNITS, True may be wrong.
+    """
+    first_signs(flow)
+    if flow.shape.leak == 1 or not flow.shape.train[:-1].any():
+        return False
+    masks = [_on_hyperplanes(flow, layer) for layer in range(len(flow.shape.sizes) - 2)]
+    contacts = [one for layer, mask in enumerate(masks) for one in _contacts(flow, layer, mask)]
+    if not 0 < len(contacts) <= policy.INITIAL_UNITS:
+        return len(contacts) > 0
+    signs, on = flow.state.signs.copy(), np.concatenate([mask.ravel() for mask in masks])
+    given = signs, np.where(on, 1, signs).astype(np.int8)
+    found = any(_branches(flow, contact, others) for contact in contacts for others in given)
+    flow.state.signs[:] = signs
+    return found
+
+
+def _contacts(flow: Flow, layer: int, mask: Bool[np.ndarray, "H R"]) -> Iterator[_Contact]:
+    """The hyperplanes on which neurons of a layer are; inputs on one line through the origin share one."""
+    if not mask.any():
+        return
+    lines = hyperplanes_of(inputs_of(flow, layer).T)
+    for neuron in np.flatnonzero(mask.any(axis=1)).tolist():
+        met = np.flatnonzero(mask[neuron])
+        for hyperplane in np.unique(lines.hyperplane[met]).tolist():
+            rays = met[lines.hyperplane[met] == hyperplane]
+            yield _Contact(layer, neuron, rays, lines.length[rays] > 0)
+
+
+def _branches(flow: Flow, contact: _Contact, others: Int[np.ndarray, "U"]) -> bool:
+    """Whether the hyperplane repels or lets the neuron stay, with these signs of all other units; or whether
+    σ′(0) = α, which closes the gates of opposite rays at once, gives a velocity outside those of the two
+    sides."""
+    ways = [contact.positive, ~contact.positive, np.zeros(len(contact.rays), bool)]
+    (above, below, on), roundings = zip(*[_rate(flow, contact, others, way) for way in ways], strict=True)
+    rounding = max(roundings)
+    repels = above - below > rounding and above >= -rounding and below <= rounding
+    return repels or not min(above, below) - rounding <= on <= max(above, below) + rounding
+
+
+def _rate(
+    flow: Flow, contact: _Contact, others: Int[np.ndarray, "U"], active: Bool[np.ndarray, "r"]
+) -> tuple[float, float]:
+    """ż of a neuron toward the side of the normal, active on these of its rays, and the rounding of ż."""
+    layer, neuron, rays, positive = contact
+    unit = Unit(layer, neuron, int(rays[0]))
+    flow.state.signs[:] = others
+    of_layer(flow.state.signs, layer, flow.shape)[neuron, rays] = np.where(active, 1, -1)
+    alone = ~inputs_of(flow, layer + 1)[:, rays].any(axis=0)
+    for ray in rays[active & alone].tolist():
+        set_above(flow, unit, ray)
+    flow.examine(flow.state.theta)
+    rate, square, _ = flow.rate(unit)
+    force = of_layer(flow.workspace.force, layer, flow.shape)[neuron, rays]
+    push = np.abs(force) @ row_norms(inputs_of(flow, layer)[:, rays].T)
+    speed = push + np.linalg.norm(flow.velocity[: flow.shape.weights_at[layer + 1]])
+    return rate if positive[0] else -rate, TINY * float(np.sqrt(square) * speed)
+
+
+def _on_hyperplanes(flow: Flow, layer: int) -> Bool[np.ndarray, "H R"]:
+    """Which neurons of a layer are on the hyperplanes of their inputs, up to rounding; inputs of zero have
+    none."""
+    weights, biases = parts_of(flow.state.theta, flow.shape)
+    rows, sizes = weights[layer], row_norms(inputs_of(flow, layer).T)
+    if biases:
+        rows = np.column_stack([rows, biases[layer]])
+    z = of_layer(flow.workspace.z, layer, flow.shape)
+    return (np.abs(z) <= ROUNDING * np.outer(row_norms(rows), sizes)) & (sizes > 0)

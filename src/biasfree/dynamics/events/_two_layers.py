@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from biasfree.arrays import row_norms
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._recorder import Levels
 from biasfree.dynamics.events._by_class import ByClass
 from biasfree.dynamics.events._event import Log, first_part, settle, size_of
-from biasfree.dynamics.events._initial import initial_signs
+from biasfree.dynamics.events._sides import initial_signs
 from biasfree.dynamics.kinks._crossings import cross
 from biasfree.dynamics.kinks._fading import LEAST_SIZE
 from biasfree.dynamics.kinks._units import Unit, Watch
@@ -16,7 +17,6 @@ from biasfree.dynamics.network._layout import ROUNDING, parts_of
 from biasfree.dynamics.network._state import Saves
 from biasfree.dynamics.steps._flow import Flow
 from biasfree.dynamics.steps._loop import Code
-from biasfree.trajectory import Event
 
 
 class TwoLayers:
@@ -32,21 +32,6 @@ class TwoLayers:
             self._constrain(initial_signs(flow))
             self._classes.sort()
         log.refuse_many(self._classes.could_matter)
-
-    @property
-    def events(self) -> dict[str, int]:
-        """The number of events by kind, and of crossings stepped over."""
-        return self._log.events(len(self.branch_times))
-
-    @property
-    def located(self) -> tuple[Event, ...]:
-        """The events of neurons that slide or rest, in the order of time."""
-        return tuple(self._log.located)
-
-    @property
-    def branch_times(self) -> tuple[float, ...]:
-        """The times at which the flow is not unique and a convention decided."""
-        return tuple(self._flow.first.decisions.branch_times)
 
     def prepare(self) -> float:
         """Sort neurons into classes if that is due; returns the number of steps until it is due again."""
@@ -71,7 +56,7 @@ class TwoLayers:
         self._classes.evaluate_densely()
         settle(self._flow, self._log, self._decide)
 
-    def _decide(self, wrong: np.ndarray, loose: bool) -> bool:  # noqa: ARG002
+    def _decide(self, wrong: np.ndarray, loose: bool) -> bool:
         flow, first = self._flow, self._flow.first
         if len(wrong) and cross(flow.state, flow.field, flow.velocity):
             self._constrain_new()
@@ -79,7 +64,8 @@ class TwoLayers:
         signs, hidden = first.line_signs(flow.state.signs), first.weights(flow.state.theta)
         happened: set[str] = set()
         budget, watches = flow.budget(), len(flow.constraints.watch)
-        for neuron in first.neurons(flow.state.theta, signs, flow.workspace.force, self._restless()):
+        some = self._restless() if loose else np.zeros(flow.shape.sizes[1], bool)
+        for neuron in first.neurons(flow.state.theta, signs, flow.workspace.force, some):
             changes = first.decisions.decide(neuron, flow.t, signs, hidden, near=budget)
             if "collapses" in changes:  # what it has in the span of the samples is put to zero
                 flow.count_move(size_of(neuron.w - hidden[neuron.h]))
@@ -128,11 +114,10 @@ class TwoLayers:
         force = flow.first.by_ray(flow.workspace.force)
         for h in constraints.rest:
             found[h] |= (constraints.ways @ force[h]).max() > 0
-        watches = constraints.watch.tolist(), constraints.watch_sign, constraints.watch_mix
-        for (h, ray, begin, end), sign, mix in zip(*watches, strict=True):
-            push = flow.jump(Unit(0, h, ray)) / 2
+        for (h, ray, begin, end), mix in zip(constraints.watch.tolist(), constraints.watch_mix, strict=True):
+            push = flow.jump(Unit(0, h, ray))
             if push > 0:
-                beyond = 2 * sign * push * mix - multipliers[: len(mix)]
+                beyond = push * mix - multipliers[: len(mix)]
                 found[h] |= any(abs(beyond[j]) > -flow.jump(flow.units[j]) / 2 for j in range(begin, end))
         return found
 
@@ -161,7 +146,7 @@ class TwoLayers:
         normals = first.decisions.lines.normals * orient[:, None]
         mix = normals[also] @ np.linalg.pinv(normals[signs == 0])
         pairs = zip(also.tolist(), mix, strict=True)
-        return [Watch(first.unit(h, q), int(signs[q] * orient[q]), m) for q, m in pairs]
+        return [Watch(first.unit(h, q), signs[q] * orient[q] * m) for q, m in pairs]
 
 
 def _balances(flow: Flow) -> np.ndarray:
@@ -171,13 +156,7 @@ def _balances(flow: Flow) -> np.ndarray:
     if not shape.train.all() or (shape.biased and shape.l2 > 0):
         return np.zeros(0)
     outer = parts_of(flow.state.theta, shape)[0][1]
-    incoming, outgoing = _lengths(flow.first.weights(flow.state.theta)), _lengths(outer.T)
+    incoming, outgoing = row_norms(flow.first.weights(flow.state.theta)), row_norms(outer.T)
     gap = incoming - outgoing
     gap[np.abs(gap) <= ROUNDING * (incoming + outgoing)] = 0.0
     return np.sign(gap) * np.sqrt(np.abs(gap)) * np.sqrt(incoming + outgoing)
-
-
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    """The length of every row; no square under- or overflows."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

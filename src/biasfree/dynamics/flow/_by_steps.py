@@ -39,7 +39,7 @@ from biasfree.dynamics._objective import (
 )
 from biasfree.dynamics._problem import Params, Problem, params_of
 from biasfree.dynamics._recorder import NO_LEVEL, Progress, Recorder
-from biasfree.dynamics.events._initial import branches_initially, has_no_kinks, weights_beyond
+from biasfree.dynamics.events._sides import branches_initially, weights_beyond
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.trajectory import Stats, Trajectory
 
@@ -110,7 +110,7 @@ def _start(problem: Problem, i: int, limits: Limits) -> tuple[Params, tuple[floa
     a kink is moved a rounding beyond it; beyond policy.DENSE_UNITS units nothing is examined."""
     network, data = problem.networks[i], problem.datasets[i]
     params = params_of(network)
-    if has_no_kinks(problem, i) or len(data) * sum(network.sizes[1:-1]) > policy.DENSE_UNITS:
+    if problem.has_no_kinks(i) or len(data) * sum(network.sizes[1:-1]) > policy.DENSE_UNITS:
         return params, ()
     flow = Flow(problem, i, limits, smooth=False)
     if network.depth != 2:

@@ -19,7 +19,7 @@ from biasfree.dynamics._problem import Params, Problem, for_each, has_population
 from biasfree.dynamics._recorder import Levels, Progress, Recorder, levels_of, run_in_threads
 from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
-from biasfree.dynamics.events._initial import branches_initially, check_velocity, has_no_kinks
+from biasfree.dynamics.events._sides import branches_initially
 from biasfree.dynamics.events._two_layers import TwoLayers
 from biasfree.dynamics.network._layout import parts_of
 from biasfree.dynamics.network._state import STAGES, Saves
@@ -35,6 +35,8 @@ DEFAULTS = {"smooth": (1e-8, 100_000), "events": (1e-8, 1_000_000), "steps": (1e
 #: The error allowed per step, policy.LOCAL_SHARE·rtol, must not be below the rounding of the weights.
 LEAST_RTOL = float(np.finfo(float).eps) / policy.LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
+#: Bound on products of weights and inputs up to which nothing can overflow.
+LARGE = 1e70
 #: Stands for zero in denominators.
 TINY = float(np.finfo(float).tiny)
 
@@ -203,11 +205,11 @@ def _population_flows(
 
 def _flow(problem: Problem, i: int, ts: np.ndarray, request: _Request) -> Trajectory:
     """The flow of one network by the method given, or by the first that fits."""
-    check_velocity(problem, i)
+    _check_velocity(problem, i)
     run = _Run(problem, i, ts, request)
     if request.method != "auto":
         return getattr(run, request.method)()
-    if has_no_kinks(problem, i):
+    if problem.has_no_kinks(i):
         return run.smooth()
     rtols = (DEFAULTS["events"][0], DEFAULTS["steps"][0]) if request.rtol is None else (request.rtol,)
     for rtol in rtols:
@@ -216,6 +218,24 @@ def _flow(problem: Problem, i: int, ts: np.ndarray, request: _Request) -> Trajec
         except TooManyEventsError:
             continue
     return run.steps()
+
+
+def _check_velocity(problem: Problem, i: int) -> None:
+    """Refuse a network whose loss or velocity at t = 0 is not finite."""
+    network, data = problem.networks[i], problem.datasets[i]
+    arrays = data.x, data.y, *network.weights, *(network.biases or ())
+    sizes = [max(a.max(), -a.min()) for a in arrays]
+    if max(sizes) * max(data.x.shape[1], *network.sizes) < LARGE ** (1 / (network.depth + 1)):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        flow = Flow(problem, i, Limits(1.0, 1.0, 1), smooth=False)
+        flow.examine(flow.state.theta)
+        numbers = [flow.loss(flow.state.theta), *flow.velocity]
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"the velocity at t = 0 is not a finite number: inputs reach {sizes[0]:.2g}, targets "
+            f"{sizes[1]:.2g}, weights {max(sizes[2:]):.2g}; measure the largest of them in larger units."
+        )
 
 
 class _Run:
@@ -228,10 +248,12 @@ class _Run:
     def smooth(self) -> Trajectory:
         limits = self.request.limits("smooth")
         flow = Flow(self.problem, self.i, limits, smooth=True)
-        branches = not has_no_kinks(self.problem, self.i) and branches_initially(
-            Flow(self.problem, self.i, limits, smooth=False)
-        )
-        return self._followed("smooth", flow, Smooth(flow, branches=branches), limits)
+        log = Log(flow, None)
+        if not self.problem.has_no_kinks(self.i):
+            with_kinks = Flow(self.problem, self.i, limits, smooth=False)
+            if branches_initially(with_kinks):
+                log.note_branch()
+        return self._followed("smooth", flow, Smooth(flow), log, limits)
 
     def events(self, *, rtol: float | None = None, most_events: int | None = None) -> Trajectory:
         limits = self.request.limits("events", rtol)
@@ -239,7 +261,7 @@ class _Run:
         log = Log(flow, most_events)
         two_layers = self.problem.networks[self.i].depth == 2
         kinks = TwoLayers(flow, log) if two_layers else Deep(flow, log)
-        return self._followed("events", flow, kinks, limits)
+        return self._followed("events", flow, kinks, log, limits)
 
     def steps(self) -> Trajectory:
         require_jax('a flow by steps (method="steps", or more kinks than can be located)')
@@ -252,7 +274,7 @@ class _Run:
         network, request = self.problem.networks[self.i], self.request
         return Recorder(network, self.problem.l2, request.save, request.levels)
 
-    def _followed(self, method: str, flow: Flow, kinks: Kinks, limits: Limits) -> Trajectory:
+    def _followed(self, method: str, flow: Flow, kinks: Kinks, log: Log, limits: Limits) -> Trajectory:
         recorder = self._recorder()
         _follow(flow, kinks, self.ts, limits, recorder)
         stats = Stats(
@@ -261,9 +283,9 @@ class _Run:
             by_class=int(flow.state.status.by_class),
             accepted=flow.accepted,
             rejected=flow.tried - flow.accepted,
-            events=kinks.events,
-            located=kinks.located,
-            branch_times=kinks.branch_times,
+            events=log.events() if method == "events" else {},
+            located=tuple(log.located),
+            branch_times=tuple(log.branches),
             rtol=limits.rtol,
             error=flow.error,
             error_kind="sum of the local errors and of the kinks stepped over",
@@ -289,14 +311,10 @@ def _hold_to_rtol(stats: Stats, *, strict: bool) -> None:
 
 
 class Smooth:
-    """What becomes of steps of a flow without kinks, or taken to be: they end at levels of the loss only.
-    `branches` says that σ′(0) = α decided at t = 0."""
+    """What becomes of steps of a flow without kinks, or taken to be: they end at levels of the loss only."""
 
-    def __init__(self, flow: Flow, *, branches: bool):
+    def __init__(self, flow: Flow):
         self._flow = flow
-        self.events: dict[str, int] = {}
-        self.located = ()
-        self.branch_times = (0.0,) if branches else ()
 
     def prepare(self) -> float:
         """Nothing is ever due."""
@@ -307,7 +325,7 @@ class Smooth:
         self._flow.take(saves, self._flow.reach_levels(levels, 1.0))
 
 
-#: What becomes of steps in which something happens, and what happened so far.
+#: What becomes of steps in which something happens.
 Kinks: TypeAlias = Smooth | TwoLayers | Deep
 
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from biasfree.dynamics.network._compiled import allocating, inner, native_allocating
+from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.network._field import evaluate
 from biasfree.dynamics.network._layout import place, slope
 from biasfree.dynamics.network._records import Field, Matrix, Place, Signs, Vector
@@ -24,17 +24,16 @@ def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     """Write θ̇ to `out`, less the part that constraints cancel; returns how many units are wrong."""
     wrong = evaluate(theta, signs, field, out)
     if field.constraints.size > 0:
-        constrain(theta, signs, field, out)
-        decay_at_rest(theta, field, out)
+        constrain(theta, signs, field, field.shape.l2, out)
     return wrong
 
 
 @inner
-def constrain(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+def constrain(theta: Vector, signs: Signs, field: Field, l2: float, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
-    gradients."""
+    gradients. `l2` is what shrinks neurons at rest."""
     constraints = field.constraints
-    _rest(field, out)
+    _rest(theta, field, l2, out)
     if constraints.single:
         for j in range(len(constraints.layer)):
             multiplier = project(constraints.neuron[j], constraints.ray[j], field, out)
@@ -62,47 +61,45 @@ def _constrain_together(theta: Vector, signs: Signs, field: Field, out: Vector) 
 
 
 @inner
-def _rest(field: Field, out: Vector) -> None:
-    """Samples do not move neurons at rest."""
+def _rest(theta: Vector, field: Field, l2: float, out: Vector) -> None:
+    """Samples do not move neurons at rest; L2 shrinks what they have orthogonally to the samples, which is
+    nothing with biases."""
     shape = field.shape
     fan_in = shape.sizes[0]
     for h in field.constraints.rest:
-        for i in range(fan_in):
-            out[shape.weights_at[0] + h * fan_in + i] = 0.0
+        for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
+            out[i] = -l2 * theta[i] if shape.train[0] else 0.0
         if shape.biased:
             out[shape.biases_at[0] + h] = 0.0
 
 
 @inner
-def decay_at_rest(theta: Vector, field: Field, out: Vector) -> None:
-    """L2 shrinks what neurons at rest have orthogonally to the samples; those with biases are zero."""
-    shape = field.shape
-    fan_in = shape.sizes[0]
-    for h in field.constraints.rest:
-        for i in range(shape.weights_at[0] + h * fan_in, shape.weights_at[0] + (h + 1) * fan_in):
-            out[i] = -shape.l2 * theta[i] if shape.train[0] else 0.0
+def rate_of(neuron: int, ray: int, field: Field, v: Vector) -> tuple[float, float]:
+    """ż of a first-layer unit for the velocity v, and |∇z|², of ∇z = (n, 1) or n."""
+    shape, rays = field.shape, field.rays
+    at, rate, square = shape.weights_at[0] + neuron * shape.sizes[0], 0.0, 0.0
+    for i in range(shape.sizes[0]):
+        n = rays.orient[ray] * rays.normals[i, rays.line[ray]]
+        rate += v[at + i] * n
+        square += n * n
+    if shape.biased:
+        rate += v[shape.biases_at[0] + neuron]
+        square += 1.0
+    return rate, square
 
 
 @inner
 def project(neuron: int, ray: int, field: Field, out: Vector) -> float:
-    """Subtract from the velocity of one first-layer neuron, or from its weights, the part along ∇z, (n, 1) or
-    n; returns the multiplier of ∇z."""
-    shape = field.shape
-    rays = field.rays
-    at, line, fan_in = shape.weights_at[0] + neuron * shape.sizes[0], rays.line[ray], shape.sizes[0]
-    along, square = 0.0, 0.0
-    for i in range(fan_in):
-        n = rays.orient[ray] * rays.normals[i, line]
-        along += out[at + i] * n
-        square += n * n
+    """Subtract from the velocity of one first-layer neuron, or from its weights, the part along ∇z; returns
+    the multiplier of ∇z."""
+    shape, rays = field.shape, field.rays
+    at = shape.weights_at[0] + neuron * shape.sizes[0]
+    rate, square = rate_of(neuron, ray, field, out)
+    for i in range(shape.sizes[0]):
+        out[at + i] -= rate / square * rays.orient[ray] * rays.normals[i, rays.line[ray]]
     if shape.biased:
-        along += out[shape.biases_at[0] + neuron]
-        square += 1.0
-    for i in range(fan_in):
-        out[at + i] -= along / square * rays.orient[ray] * rays.normals[i, line]
-    if shape.biased:
-        out[shape.biases_at[0] + neuron] -= along / square
-    return along / square
+        out[shape.biases_at[0] + neuron] -= rate / square
+    return rate / square
 
 
 @inner
@@ -295,10 +292,10 @@ def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> flo
     return abs(z) / math.sqrt(left)
 
 
-@inner
-def half_jump(unit: Place, field: Field) -> float:
-    """Half the difference of the multipliers of ∇z on the two sides of a unit; negative where they
-    attract."""
+@native
+def jump_of(unit: Place, field: Field) -> float:
+    """The difference of the multipliers of ∇z on the two sides of a unit, negative where they attract; in the
+    first layer its line, with all rays of it, counts."""
     rays = field.rays
     layer, neuron, ray = unit
     total, begin, end = 0.0, ray, ray + 1
@@ -306,7 +303,21 @@ def half_jump(unit: Place, field: Field) -> float:
         begin, end = rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]
     for r in range(begin, end):
         total += field.workspace.force[place(layer, neuron, r, field.shape)]
-    return (1 - field.shape.leak) / 2 * total
+    return (1 - field.shape.leak) * total
+
+
+@native
+def set_sign(unit: Place, sign: int, signs: Signs, field: Field) -> None:
+    """Give a unit the sign +1 (active), −1 (inactive) or 0 (slides). In the first layer all rays of its line
+    follow: those in the same direction get the same sign, opposite ones the opposite sign."""
+    rays = field.rays
+    layer, neuron, ray = unit
+    if layer > 0:
+        signs[place(layer, neuron, ray, field.shape)] = sign
+        return
+    for r in range(rays.first[rays.line[ray]], rays.first[rays.line[ray] + 1]):
+        same = rays.orient[r] == rays.orient[ray]
+        signs[place(0, neuron, r, field.shape)] = sign if same else -sign
 
 
 @inner
@@ -320,18 +331,15 @@ def slack(field: Field) -> float:
     constraints = field.constraints
     least = np.inf
     for j in range(len(constraints.layer)):
-        half = half_jump((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field)
+        half = jump_of((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field) / 2
         least = min(least, -half - abs(field.workspace.multipliers[j]))
     for i in range(len(constraints.watch)):
-        push = half_jump((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
+        push = jump_of((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
         if push > 0:
             for j in range(constraints.watch[i, 2], constraints.watch[i, 3]):
-                half = half_jump((0, constraints.neuron[j], constraints.ray[j]), field)
-                beyond = (
-                    2 * constraints.watch_sign[i] * push * constraints.watch_mix[i, j]
-                    - field.workspace.multipliers[j]
-                )
-                least = min(least, -half - abs(beyond))
+                half = jump_of((0, constraints.neuron[j], constraints.ray[j]), field) / 2
+                change = push * constraints.watch_mix[i, j]
+                least = min(least, -half - abs(change - field.workspace.multipliers[j]))
     count = len(field.rays.orient)
     for h in constraints.rest:
         for y in range(constraints.ways.shape[0]):

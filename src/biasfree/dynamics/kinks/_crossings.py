@@ -11,7 +11,14 @@ import numpy as np
 from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
 from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces
 from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
-from biasfree.dynamics.kinks._constraints import half_jump, slack, velocity
+from biasfree.dynamics.kinks._constraints import (
+    jump_of,
+    project,
+    rate_of,
+    set_sign,
+    slack,
+    velocity,
+)
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
 from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.network._field import beyond_rounding
@@ -135,17 +142,17 @@ def cross(state: State, field: Field, v: Vector) -> bool:
     rays, crossed, slid = field.rays, False, False
     free = _free_neurons(field)
     for h in free:
-        ray, rate, jump, _ = _only_wrong(h, state, field, v)
+        ray, rate, jump = _only_wrong(h, state, field, v)
         if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
-            _set_side(h, ray, -state.signs[place(0, h, ray, field.shape)], state, field)
+            set_sign((0, h, ray), -state.signs[place(0, h, ray, field.shape)], state.signs, field)
             crossed = True
     if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
         for h in free:
-            ray, rate, jump, square = _only_wrong(h, state, field, v)
+            ray, rate, jump = _only_wrong(h, state, field, v)
             slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
             if slides and _alone(h, ray, state, field):
-                _pin(h, ray, field.workspace.z[place(0, h, ray, field.shape)] / square, state, field)
-                _set_side(h, ray, 0, state, field)
+                project(h, ray, field, state.theta)
+                set_sign((0, h, ray), 0, state.signs, field)
                 slid = True
     state.status.crossings += crossed
     state.status.slides += slid
@@ -168,29 +175,18 @@ def _free_neurons(field: Field) -> Integers:
 
 
 @inner
-def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, float, float, float]:
+def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, float, float]:
     """The ray of the one unit of a neuron that is wrong, −1 if there is not one; ż toward the side that it
-    comes from, by how much less that is beyond, and |∇z|²."""
+    comes from, and by how much less that is beyond."""
     found, ray = 0, -1
     for r in range(len(field.rays.orient)):
         if field.workspace.wrong[place(0, h, r, field.shape)]:
             found, ray = found + 1, r
     if found != 1:
-        return -1, 0.0, 0.0, 1.0
-    rate, square = _rate(h, ray, field, v)
-    jump = 2 * half_jump((0, h, ray), field) * square
-    return ray, state.signs[place(0, h, ray, field.shape)] * rate, jump, square
-
-
-@inner
-def _set_side(h: int, ray: int, sign: int, state: State, field: Field) -> None:
-    """Give a first-layer neuron the sign +1 (active), −1 (inactive) or 0 (slides) on a ray. Other rays of the
-    same line follow: those in the same direction get the same sign, opposite ones the opposite sign."""
-    rays = field.rays
-    line = rays.line[ray]
-    for r in range(rays.first[line], rays.first[line + 1]):
-        same = rays.orient[r] == rays.orient[ray]
-        state.signs[place(0, h, r, field.shape)] = sign if same else -sign
+        return -1, 0.0, 0.0
+    rate, square = rate_of(h, ray, field, v)
+    jump = jump_of((0, h, ray), field) * square
+    return ray, state.signs[place(0, h, ray, field.shape)] * rate, jump
 
 
 @inner
@@ -201,29 +197,3 @@ def _alone(h: int, ray: int, state: State, field: Field) -> bool:
         if field.rays.line[r] != field.rays.line[ray] and not beyond_rounding(0, h, r, z, state.theta, field):
             return False
     return True
-
-
-@inner
-def _pin(h: int, ray: int, share: float, state: State, field: Field) -> None:
-    """Subtract a share of ∇z from the weights of a neuron."""
-    shape = field.shape
-    at = shape.weights_at[0] + h * shape.sizes[0]
-    for i in range(shape.sizes[0]):
-        state.theta[at + i] -= share * field.rays.orient[ray] * field.rays.normals[i, field.rays.line[ray]]
-    if shape.biased:
-        state.theta[shape.biases_at[0] + h] -= share
-
-
-@inner
-def _rate(h: int, ray: int, field: Field, v: Vector) -> tuple[float, float]:
-    """ż and |∇z|² of a unit of the first layer."""
-    shape = field.shape
-    fan_in, line, rate, square = shape.sizes[0], field.rays.line[ray], 0.0, 0.0
-    for i in range(fan_in):
-        n = field.rays.orient[ray] * field.rays.normals[i, line]
-        rate += v[shape.weights_at[0] + h * fan_in + i] * n
-        square += n * n
-    if shape.biased:
-        rate += v[shape.biases_at[0] + h]
-        square += 1.0
-    return rate, square if shape.train[0] else 0.0

@@ -1,7 +1,7 @@
 """Decision of an event: one neuron crosses hyperplanes, slides along them, or leaves them.
 
-What a neuron does that has just reached one hyperplane is told by `at_hyperplane`. Everything else is here:
-several hyperplanes, neurons that slide already, ties, and w = 0.
+Native code decides what is plain at one hyperplane. All else is decided here: on several hyperplanes, of
+neurons that slide already, in ties, and at w = 0.
 
 A neuron on several hyperplanes moves with velocity u = rest + Σ_q v_q n_q. On one side of hyperplane q, v_q
 is `above`_q, on the other `below`_q. Where above < below the two sides push toward each other: the hyperplane
@@ -20,17 +20,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
 from biasfree.arrays import Float, Int
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics.kinks._crossings import CROSS, SLIDE, at_hyperplane
+from biasfree.dynamics.network._layout import ROUNDING, Hyperplanes
 
 #: Relative rounding of rates; a mixing weight this near to 0 or 1 is on that side.
 TINY = 1e-11
 AT_BOUND = 1e-9
+#: A unit normal this near to the span of others lies in it.
+DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -67,29 +70,10 @@ class Outcome:
 
 def resolve(contact: Contact) -> Outcome:
     """The signs with which a neuron leaves an event."""
-    plain = _plain(contact)
-    if plain is not None:
-        return plain
     leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
     return staying[0] if staying else Outcome(*_slide(contact), True)
-
-
-def _plain(contact: Contact) -> Outcome | None:
-    """The outcome of a neuron that has just reached one hyperplane, where `at_hyperplane` tells; else
-    None."""
-    if len(contact.signs) != 1 or not contact.signs[0] or not contact.hit[0]:
-        return None
-    (normal,), side = contact.normals, int(contact.signs[0])
-    here, beyond = (contact.above[0], contact.below[0])[::side]
-    rate = side * float(normal @ (contact.rest + here * normal))
-    told = at_hyperplane(rate, float(contact.above[0] - contact.below[0]) * float(normal @ normal))
-    if told == CROSS:
-        return Outcome(-contact.signs, contact.rest + beyond * normal, False)
-    if told == SLIDE:
-        return Outcome(*_slide(contact), False)
-    return None
 
 
 def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
@@ -260,3 +244,137 @@ def _follow(
 def _contact(normals, above, below, signs, on, hit) -> Contact:
     rest = np.where(on, 0.0, np.where(signs > 0, above, below)) @ normals
     return Contact(normals[on], above[on], below[on], rest, signs[on], hit[on])
+
+
+class Neuron(NamedTuple):
+    """One neuron at an event: its weights and signs, and the force of every hyperplane from above and
+    below."""
+
+    h: int
+    w: np.ndarray
+    z: np.ndarray
+    signs: np.ndarray
+    wrong: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    free: np.ndarray
+
+
+class Decisions:
+    """Decides the events of neurons on these hyperplanes; keeps the times at which a convention decided.
+
+    `drifts`: L2 that acts on weights and not on biases moves a neuron off hyperplanes, unless it is zero.
+    """
+
+    def __init__(self, lines: Hyperplanes, *, drifts: bool = False):
+        self.lines, self.drifts = lines, drifts
+        self.branch_times: list[float] = []
+        self._implied: dict[bytes, np.ndarray] = {}
+
+    def decide(
+        self, neuron: Neuron, t: float, signs: np.ndarray, hidden: np.ndarray, near: float = 0.0
+    ) -> set[str]:
+        """Decide the event of one neuron; update its column of `signs` and its row of `hidden`; returns the
+        kinds of events.
+
+        A neuron that has crossed many hyperplanes at a distance below `near` from w = 0 is put there. Decided
+        one after the other, they would put it ever nearer."""
+        h, normals, before = neuron.h, self.lines.normals, neuron.signs
+        if (before == 0).all() and self.rests(neuron.w):
+            return self._leave(neuron, t, signs)
+        hit, since = self._first_hit(neuron)
+        slid = before == 0
+        passes = self._reaches_zero(neuron, slid | neuron.wrong, since, near)
+        if passes or self._reaches_zero(neuron, slid | hit, since):
+            hidden[h] = self._off_samples(neuron.w)
+            return {"collapses", *self._leave(neuron, t, signs)}
+        on = self.implied(slid | hit) | (np.abs(neuron.z) <= ROUNDING * np.linalg.norm(neuron.w))
+        hit = on & neuron.wrong
+        above, below = neuron.above, neuron.below
+        forces = np.where(before > 0, above, np.where(before < 0, below, (above + below) / 2))
+        rest = neuron.free - forces[on] @ normals[on]
+        outcome = resolve(Contact(normals[on], above[on], below[on], rest, before[on].astype(int), hit[on]))
+        signs[on, h] = outcome.signs
+        after = signs[:, h]
+        if outcome.branches and (after != before).any():
+            self.note_branch(t)
+        pinned = normals[on & ((after == 0) | (after * neuron.z < 0))]
+        hidden[h] = across(pinned, neuron.w)
+        return _what_happened(before, after)
+
+    def note_branch(self, t: float) -> None:
+        """Note a time, once however many neurons branch at it."""
+        if t not in self.branch_times[-1:]:
+            self.branch_times.append(t)
+
+    def rests(self, w: np.ndarray) -> bool:
+        """Whether a neuron that is orthogonal to all samples stays so by itself."""
+        return not self.drifts or not w.any()
+
+    def _off_samples(self, w: np.ndarray) -> np.ndarray:
+        """The part of w that is orthogonal to all samples."""
+        left = w - self._span @ w
+        return left if np.linalg.norm(left) > ROUNDING * np.linalg.norm(w) else np.zeros_like(w)
+
+    def collapses(self, neuron: Neuron) -> bool:
+        """Whether a neuron that is beyond a hyperplane has reached w = 0."""
+        hit, since = self._first_hit(neuron)
+        return self._reaches_zero(neuron, (neuron.signs == 0) | hit, since)
+
+    def _first_hit(self, neuron: Neuron) -> tuple[np.ndarray, float]:
+        """The hyperplane that a neuron crossed first, and how long ago; hyperplanes after it wait for their
+        own event."""
+        hit = np.zeros(len(neuron.wrong), bool)
+        if not neuron.wrong.any():
+            return hit, 0.0
+        rate = np.abs(self.lines.normals @ self._velocity(neuron))
+        since = np.where(neuron.wrong, np.abs(neuron.z) / np.where(rate > 0, rate, np.inf), -1.0)
+        hit[np.argmax(since)] = True
+        return hit, float(since.max())
+
+    def _reaches_zero(self, neuron: Neuron, on: np.ndarray, since: float, near: float = np.inf) -> bool:
+        """Whether a neuron that was on these hyperplanes just now has reached w = 0: no other point is on all
+        of them, and it is not farther away than it moved meanwhile, nor than `near`."""
+        few = np.count_nonzero(on) < self.lines.rank  # then no singular values are needed
+        if few or not neuron.wrong.any() or np.linalg.matrix_rank(self.lines.normals[on]) < self.lines.rank:
+            return False
+        if not self.rests(self._off_samples(neuron.w)):
+            return False
+        traveled = since * float(np.linalg.norm(self._velocity(neuron)))
+        return float(np.linalg.norm(self._span @ neuron.w)) <= min(near, 10 * traveled)
+
+    def implied(self, on: np.ndarray) -> np.ndarray:
+        """The hyperplanes that a neuron on these hyperplanes is on: those whose normals the others span."""
+        these = on.tobytes()
+        if these not in self._implied:
+            normals, chosen = self.lines.normals, self.lines.normals[on]
+            left = normals - normals @ np.linalg.pinv(chosen) @ chosen
+            self._implied[these] = np.linalg.norm(left, axis=1) < DEPENDENT
+        return self._implied[these]
+
+    def _velocity(self, neuron: Neuron) -> np.ndarray:
+        sliding = self.lines.normals[neuron.signs == 0]
+        return across(sliding, neuron.free)
+
+    def _leave(self, neuron: Neuron, t: float, signs: np.ndarray) -> set[str]:
+        """Send a neuron at w = 0 along its fastest way out, or let it rest."""
+        around = (self.lines.normals, neuron.above, neuron.below, self.lines.rays)
+        ways = departures(*around)
+        signs[:, neuron.h] = ways[0][1] if ways else 0
+        if len(ways) > 1 or (ways and can_rest(*around)):
+            self.note_branch(t)
+        return {"departures"} if ways else set()
+
+    @cached_property
+    def _span(self) -> np.ndarray:
+        """The projection on the span of the samples."""
+        return np.linalg.pinv(self.lines.normals) @ self.lines.normals
+
+
+def _what_happened(before: np.ndarray, after: np.ndarray) -> set[str]:
+    happened = {
+        "slides": (before != 0) & (after == 0),
+        "releases": (before == 0) & (after != 0),
+        "crossings": before * after < 0,
+    }
+    return {kind for kind, where in happened.items() if where.any()}

@@ -19,8 +19,6 @@ from biasfree.dynamics.network._state import State
 
 #: Neurons smaller than this have lost digits to underflow.
 LEAST_SIZE = 1e-290
-#: Squares larger than this have all their digits.
-LEAST_SQUARE = 1e-290
 
 
 @inner
@@ -51,39 +49,17 @@ def stay_on_hyperplanes(state: State, field: Field) -> None:
 def restore_balances(state: State, shape: Shape) -> None:
     """Scale the weights of every neuron, w by s and a by 1/s, such that |w|² − |a|² has its value. Neither
     the function nor the force on w/|w| changes, so that velocities scale by 1/s and s.
-
-    To first order s − 1 = (root·|root| − |w|² + |a|²)/(2|w|² + 2|a|²), which is small for most neurons at
-    most steps; squares that underflow tell nothing.
     """
     theta, speed = state.theta, state.stages[0]
     decay = math.exp(-shape.l2 * state.status.time)
-    _squares(theta, shape, state.sizes)
     for h in range(len(state.balance)):
-        root, one, two = decay * state.balance[h], state.sizes[0, h], state.sizes[1, h]
-        if min(one, two) > LEAST_SQUARE and abs(root * abs(root) - one + two) < UNBALANCED * (one + two):
-            continue
         w, a = _lengths(h, theta, shape)
         if min(w, a) < LEAST_SIZE:
             continue
-        s = _restoring(w, a, root)
+        s = _restoring(w, a, decay * state.balance[h])
         if abs(s - 1) > UNBALANCED:
             _scale(h, s, theta, shape)
             _scale(h, 1 / s, speed, shape)
-
-
-@inner
-def _squares(theta: Vector, shape: Shape, squares: Vector) -> None:
-    """|w|² and |a|² of every neuron."""
-    fan_in, width, outputs, biased = shape.sizes[0], shape.sizes[1], shape.sizes[2], shape.biased
-    first, second, bias = shape.weights_at[0], shape.weights_at[1], shape.biases_at[0]
-    for h in range(squares.shape[1]):
-        w = theta[bias + h] ** 2 if biased else 0.0
-        for i in range(first + h * fan_in, first + (h + 1) * fan_in):
-            w += theta[i] ** 2
-        squares[0, h], squares[1, h] = w, 0.0
-    for k in range(outputs):
-        for h in range(squares.shape[1]):
-            squares[1, h] += theta[second + k * width + h] ** 2
 
 
 @inner

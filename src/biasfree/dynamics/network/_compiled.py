@@ -1,21 +1,25 @@
 """Native functions: compiled once by Numba for all shapes, without the GIL, and stored on disk.
 
 Numba compiles a stored function again if its own file has changed, but not if a function that it calls has.
-So all stored functions are removed once any file has changed that one of them is compiled from.
+So all stored functions are removed once any file has changed that one of them is compiled from. A stored file
+that cannot be used costs a compilation, not a call.
 """
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from numba import njit
-
-from biasfree.dynamics._stored import remove, say_unused, stored
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
 
 #: Division by zero gives infinity, as in NumPy.
 _NATIVE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -62,7 +66,12 @@ def view(function: Callable[..., Any]) -> Any:
 
 
 def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    compiled = stored(function, **options, no_cpython_wrapper=False)
+    compiled = njit(**options, no_cpython_wrapper=False)(function)
+    try:
+        compiled._cache = _Cache(function)  # as `cache=True` does, with a cache that raises nothing
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
     if compiled.stats.cache_path is not None and not _current(Path(compiled.stats.cache_path)):
         compiled._cache.disable()
     return compiled
@@ -78,7 +87,7 @@ def _current(folder: Path) -> bool:
                 stamp.touch()
             _FOLDERS[folder] = True
         except OSError as error:  # what other sources made may still be there
-            say_unused(folder, error)
+            _say_unused(folder, error)
             _FOLDERS[folder] = False
     return _FOLDERS[folder]
 
@@ -86,7 +95,7 @@ def _current(folder: Path) -> bool:
 def _clear(folder: Path) -> None:
     """Remove the stored functions of a folder; says once what that means."""
     for old in [*folder.glob("*.nb[ci]"), *folder.glob(f"{_STAMP}*")]:
-        remove(old)
+        _remove(old)
     folder.mkdir(parents=True, exist_ok=True)
     if not _SAID:
         _SAID.append("compiling")
@@ -98,3 +107,66 @@ def _digest() -> str:
     """A digest of the files that native functions are compiled from."""
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or an empty folder in its place."""
+    if path.is_dir():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _say_unused(folder: str | Path, error: Exception) -> None:
+    """Warn that what is stored is not used, once per reason."""
+    warnings.warn(
+        f"compiled functions in {folder} cannot be used ({type(error).__name__}: {error}): they are compiled "
+        "anew, for up to a minute; if this comes again, set NUMBA_CACHE_DIR to a folder that you can write.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class _Checked(CompileResultCacheImpl):
+    """Machine code with its digest, which Numba would execute whatever became of it."""
+
+    def reduce(self, cres: Any) -> Any:
+        code = dumps(super().reduce(cres))
+        return self._digest(code), code
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        digest, code = payload
+        if digest != self._digest(code):
+            raise ValueError(f"the code of {self.filename_base} is damaged")
+        return super().rebuild(target_context, pickle.loads(code))
+
+    def _digest(self, code: bytes) -> str:
+        return hashlib.sha256(self.filename_base.encode() + code).hexdigest()
+
+
+class _Cache(FunctionCache):
+    """Files of one function, removed if they cannot be read; without them it is compiled and stored again."""
+
+    _impl_class = _Checked
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # unpickling a damaged file may raise anything
+            _say_unused(self.cache_path, error)
+            self._remove_files()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _say_unused(self.cache_path, error)
+            self._remove_files()
+
+    def _remove_files(self) -> None:
+        try:
+            for file in Path(self.cache_path).glob(f"{escape(self._impl.filename_base)}.*nb[ci]"):
+                _remove(file)
+        except OSError:  # they stay: nothing is loaded or stored here
+            self.disable()

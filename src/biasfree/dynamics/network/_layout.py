@@ -6,23 +6,25 @@ is a hidden neuron on a ray; arrays over units are flat: per layer, per ray, per
 Without biases the network is positively homogeneous: samples on one ray from the origin, x = c·u with c > 0,
 have activations c times those of u, so that a ray stands for all its samples. Two opposite rays lie on one
 line, and first-layer neurons change sides on both at once. With biases every sample is a ray and a line of
-its own.
+its own. A first-layer neuron w is at a kink where w·x = 0, on the hyperplane with normal x: kinks belong to
+lines of samples, and x = 0 has none.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from math import comb
 
 import numpy as np
 
 from biasfree.arrays import Float, Int
 from biasfree.data import Dataset
-from biasfree.dynamics._policy import CHUNK, FEW_SLIDES
+from biasfree.dynamics._policy import CHUNK, FEW_SLIDES, MOST_NORMALS, MOST_RAYS
 from biasfree.dynamics.network._compiled import inner, view
-from biasfree.dynamics.network._hyperplanes import Hyperplanes, hyperplanes_of
 from biasfree.dynamics.network._records import Array, Matrix, Merged, Rays, Shape, Workspace
 from biasfree.dynamics.network._triangles import triangles_of
-from biasfree.dynamics.network._turns import lengths
 from biasfree.losses import SQUARE, loss_named
 from biasfree.networks import Network
 
@@ -30,6 +32,8 @@ from biasfree.networks import Network
 ROUNDING = 1e-13
 #: Squares of lengths below this have no reliable digits: such samples act as if at the origin.
 VANISHING = np.finfo(float).tiny / np.finfo(float).eps
+#: Directions closer than this are equal: far above the rounding of a unit vector, far below any data.
+SAME_DIRECTION = 1e-12
 
 
 @inner
@@ -92,6 +96,93 @@ def parts_of(states: Float[np.ndarray, "*T N"], shape: Shape) -> tuple[list[np.n
         if shape.biased:
             biases.append(states[..., b : b + width])
     return weights, biases
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """The hyperplanes of a dataset: unit normals n_q, and of every sample x = c·n_q its hyperplane and signed
+    length c."""
+
+    normals: Float[np.ndarray, "Q D"]
+    hyperplane: Int[np.ndarray, "P"]
+    length: Float[np.ndarray, "P"]
+
+    @cached_property
+    def rank(self) -> int:
+        """The dimension of the span of the samples."""
+        return int(np.linalg.matrix_rank(self.normals)) if len(self.normals) else 0
+
+    @cached_property
+    def rays(self) -> Float[np.ndarray, "R D"]:
+        """Directions among which one of positive rate appears first when a neuron at w = 0 becomes unstable.
+
+        The rate of a ray θ, ⟨eσ(θ·x)⟩, is linear on every cone that the hyperplanes cut out; while it is
+        negative everywhere its maximum sits on an edge, a ray orthogonal to rank − 1 hyperplanes. All edges,
+        if they are not too many; and the normals, so that every hyperplane is tried, of thousands a fixed
+        choice.
+        """
+        edges, normals = self._edges(), self.normals
+        if len(normals) > MOST_NORMALS:
+            normals = np.random.default_rng(0).choice(normals, MOST_NORMALS, replace=False)
+        return np.concatenate([edges, -edges, normals, -normals])
+
+    def _edges(self) -> Float[np.ndarray, "E D"]:
+        count, rank = len(self.normals), self.rank
+        span = np.linalg.svd(self.normals, full_matrices=False)[2][:rank]
+        if comb(count, rank - 1) <= MOST_RAYS:
+            chosen = list(combinations(range(count), rank - 1))
+        else:
+            rng = np.random.default_rng(0)
+            chosen = [tuple(rng.choice(count, rank - 1, replace=False)) for _ in range(MOST_RAYS)]
+        edges = [
+            np.linalg.svd(self.normals[list(lines)] @ span.T)[2][-1] @ span for lines in chosen if rank > 1
+        ]
+        return np.array(edges or span)
+
+
+def hyperplanes_of(x: Float[np.ndarray, "P D"]) -> Hyperplanes:
+    """The hyperplanes of samples: those on one line through the origin share one."""
+    largest = np.maximum(x.max(axis=1), -x.min(axis=1))
+    present = np.flatnonzero(largest > 0)
+    directions = x / np.where(largest > 0, largest, 1.0)[:, None]  # so that no square under- or overflows
+    if len(present) < len(x):
+        x, directions = x[present], directions[present]
+    directions /= np.sqrt(np.einsum("md,md->m", directions, directions))[:, None]
+    label = _groups(directions)
+    first = np.unique(label, return_index=True)[1]
+    normals = directions[first]
+    hyperplane, length = np.zeros(len(largest), int), np.zeros(len(largest))
+    hyperplane[present] = label
+    length[present] = np.einsum("md,md->m", x, normals[label])
+    return Hyperplanes(normals, hyperplane, length)
+
+
+def _groups(directions: Float[np.ndarray, "M D"]) -> Int[np.ndarray, "M"]:
+    """Label unit vectors, in the order in which they come, so that equal and opposite ones share a label.
+
+    Vectors this close to ±each other have close |projections| on any axis: sorted by one projection, only
+    neighbors are compared, so that large sets without repetitions cost one sort. In every crowd of neighbors
+    the first vector takes those that are close to it, and then the first of those that are left.
+    """
+    axis = np.random.default_rng(0).normal(size=directions.shape[1])
+    shadow = np.abs(np.einsum("md,d->m", directions, axis / np.linalg.norm(axis)))
+    left = np.argsort(shadow, kind="stable")
+    # a projection is rounded to about D·1e-16, far below SAME_DIRECTION
+    crowd = np.cumsum(np.diff(shadow[left], prepend=-1.0) > 2 * SAME_DIRECTION)
+    many = np.bincount(crowd)[crowd] > 1
+    left, crowd = left[many], crowd[many]
+    leader = np.arange(len(directions))
+    while len(left):
+        begins = np.diff(crowd, prepend=-1) > 0
+        leader[left] = left[begins][np.cumsum(begins) - 1]
+        one, two = directions[left], directions[leader[left]]
+        opposite = np.einsum("md,md->m", one, two) < 0
+        one -= np.where(opposite, -1.0, 1.0)[:, None] * two
+        apart = np.einsum("md,md->m", one, one) > SAME_DIRECTION**2
+        left, crowd = left[apart], crowd[apart]
+    first = np.arange(len(directions))
+    np.minimum.at(first, leader, first.copy())
+    return np.unique(first[leader], return_inverse=True)[1]
 
 
 def rays_of(network: Network, data: Dataset, loss: str, *, smooth: bool) -> tuple[Rays, Hyperplanes]:
@@ -231,6 +322,17 @@ def merged_along(inputs: Float[np.ndarray, "C N D"], margin: Float[np.ndarray, "
         along=np.zeros(sizes.shape),
         squares=np.zeros(sizes.shape),
     )
+
+
+def lengths(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_"]:
+    """The length of every row; no square under- or overflows."""
+    return np.abs(rows).max(axis=-1) * np.sqrt(np.sum(scaled(rows) ** 2, axis=-1))
+
+
+def scaled(rows: Float[np.ndarray, "*_ D"]) -> Float[np.ndarray, "*_ D"]:
+    """Rows over their largest numbers."""
+    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    return rows / np.where(largest > 0, largest, 1.0)
 
 
 def part_of(rays: Rays, which: Int[np.ndarray, "r"], floor: float) -> Rays:

@@ -128,9 +128,9 @@ class Constraints(NamedTuple):
     first-layer neurons orthogonal to all samples, and `ways` σ(θ_y·u_r) of the directions θ_y in which one
     may leave.
 
-    A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too, on
-    the side `watch_sign` of them. `watch` has the neuron and the ray of such a unit and the range of the
-    units that its neuron slides with, and `watch_mix` its gradient as a combination of theirs.
+    A first-layer neuron that slides along hyperplanes with dependent normals is on other hyperplanes too.
+    `watch` has the neuron and the ray of such a unit and the range of the units that its neuron slides with,
+    and `watch_mix` its gradient, toward the side that the neuron is on, as a combination of theirs.
     """
 
     size: int
@@ -141,7 +141,6 @@ class Constraints(NamedTuple):
     rest: Int[np.ndarray, "E"]
     ways: Float[np.ndarray, "Y R"]
     watch: Int[np.ndarray, "W 4"]
-    watch_sign: Int[np.ndarray, "W"]
     watch_mix: Float[np.ndarray, "W M"]
 
 

@@ -11,12 +11,17 @@ from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._classes import class_loss
 from biasfree.dynamics.evaluate._sorting import classes_of, no_groups
-from biasfree.dynamics.kinks._apply import Decisions
-from biasfree.dynamics.kinks._constraints import unit_rate
+from biasfree.dynamics.kinks._constraints import jump_of, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
-from biasfree.dynamics.kinks._first_layer import FirstLayer
+from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
-from biasfree.dynamics.kinks._units import Unit, Watch, constraints_of, jump_of, no_constraints
+from biasfree.dynamics.kinks._units import (
+    FirstLayer,
+    Unit,
+    Watch,
+    constraints_of,
+    no_constraints,
+)
 from biasfree.dynamics.network._curvature import velocity_along
 from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._layout import (
@@ -234,7 +239,7 @@ class Flow:
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""
-        return jump_of(unit, self.field)
+        return jump_of(tuple(unit), self.field)
 
     def budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""
