@@ -5,16 +5,14 @@ Small flows, and those in which a neuron slides or rests, are evaluated densely,
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics.evaluate._classes import class_velocity
-from biasfree.dynamics.evaluate._signs import all_signs, give_signs, some_signs
-from biasfree.dynamics.evaluate._sorting import Sorter, classes_of, no_groups
+from biasfree.dynamics.evaluate._sorting import Sorter, keep_signs, no_classes, put_on_sides
 from biasfree.dynamics.events._event import Log, TooManyEventsError, could_matter, first_length
-from biasfree.dynamics.network._records import Classes, Groups
+from biasfree.dynamics.kinks._class_search import all_jumps
+from biasfree.dynamics.network._records import Classes
 from biasfree.dynamics.steps._flow import Flow
 
 
@@ -45,14 +43,14 @@ class ByClass:
         many = len(flow.state.signs) >= policy.CLASS_UNITS
         if many and flow.shape.leak < 1 and not flow.shape.biased and not flow.constraints.size:
             found = self._found(policy.CLASS_WORTH * min(self._share, 1.0))
-            if found or not flow.classes.groups.active:
+            if found or not flow.classes.active:
                 self._patience = policy.SORT_AFTER
                 self._regroup(*(found or (self._nobody(active=True), 1.0)))
         elif not len(flow.workspace.z):
             flow.make_workspace()
         self._due = flow.tried + self._patience
 
-    def _found(self, worth: float, *, turning: bool = True) -> tuple[Groups, float] | None:
+    def _found(self, worth: float, *, turning: bool = True) -> tuple[Classes, float] | None:
         """Classes that last for the next steps; after a step that they did not survive, as it would go on."""
         state, first = self._flow.state, self._flow.first
         later = state.arrival if state.status.spread else state.theta + state.status.length * state.stages[0]
@@ -63,58 +61,54 @@ class ByClass:
         If that happens again, classes do not turn as one; after that there are none in this step."""
         flow = self._flow
         self._renewals = self._renewals + 1 if flow.accepted == self._renewed else 0
-        turning = self._renewals == 0 and not flow.classes.groups.stay[0]
+        turning = self._renewals == 0 and not flow.classes.stay[0]
         found = self._found(policy.CLASS_WORTH, turning=turning) if self._renewals < 2 else None
         self._renewed, self._patience = flow.accepted, policy.SORT_AFTER
         self._regroup(*(found or (self._nobody(active=True), 1.0)))
         self._due = flow.tried + self._patience
 
-    def _nobody(self, *, active: bool) -> Groups:
-        return no_groups(self._flow.rays, self._width, active=active)
+    def _nobody(self, *, active: bool) -> Classes:
+        return no_classes(self._flow.rays, self._width, self._outputs, active=active)
 
-    def _regroup(self, groups: Groups, share: float) -> None:
+    def _regroup(self, classes: Classes, share: float) -> None:
         """Change to these classes. Single units are put on their sides; where weights do not tell which, the
         signs of all units are brought up to date before."""
         flow = self._flow
         before, self._share = flow.classes, share
-        flow.classes = classes_of(groups, self._width if groups.active else 0, self._outputs)
+        flow.classes = classes
         flow.changed()
         self._put_on_sides()
-        if before.groups.active and (self._unclear or not groups.active):
-            self._keep_signs(before)
+        if before.active and (self._unclear or not classes.active):
+            if len(before.size):
+                self._sign_all()
+            for side in (before.near, before.far):
+                keep_signs(side, self._signs)
             self._put_on_sides()
+
+    @property
+    def _signs(self) -> np.ndarray:
+        """The signs of all units, by neuron and ray."""
+        return self._flow.first.by_ray(self._flow.state.signs)
 
     def _put_on_sides(self) -> None:
         """Set the signs of units that are evaluated one by one; count those that are on their hyperplanes."""
         flow = self._flow
-        hidden, single = flow.first.weights(flow.state.theta), self._single_units(flow.classes)
-        self._unclear = sum(some_signs(hidden, *units) for units in single)
-
-    def _keep_signs(self, classes: Classes) -> None:
-        """Bring the signs of all units up to date with those of these classes and single units."""
-        if classes.groups.classes:
-            self._sign_all()
-        for units in self._single_units(classes):
-            give_signs(*units)
+        hidden, sides = flow.first.weights(flow.state.theta), (flow.classes.near, flow.classes.far)
+        self._unclear = sum(put_on_sides(side, hidden, self._signs) for side in sides)
 
     def _sign_all(self) -> int:
         """Put all units on their sides; returns how many are on their hyperplanes."""
         flow = self._flow
-        first, signs = flow.first, flow.first.by_ray(flow.state.signs)
-        return all_signs(first.weights(flow.state.theta), flow.rays, signs)
-
-    def _single_units(self, classes: Classes) -> list[tuple[Any, ...]]:
-        """Neurons, rays and their places, signs of all units and of those that are evaluated one by one."""
-        groups, buffers = classes
-        signs = self._flow.first.by_ray(self._flow.state.signs)
-        near = np.arange(self._width), groups.near, groups.near_at, signs, buffers.near.sign
-        return [near, (groups.outliers, groups.far, groups.far_at, signs, buffers.far.sign)]
+        everyone = self._nobody(active=True).near
+        unclear = put_on_sides(everyone, flow.first.weights(flow.state.theta), self._signs)
+        keep_signs(everyone, self._signs)
+        return unclear
 
     def take_sides(self) -> bool:
         """Sort neurons and put units on their sides, those of classes by their cones; returns whether any may
         be on their hyperplanes."""
         self.sort()
-        if self._flow.classes.groups.active:
+        if self._flow.classes.active:
             return self._unclear > 0
         return self._flow.shape.biased or self._sign_all() > 0
 
@@ -125,7 +119,7 @@ class ByClass:
     def evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""
         flow = self._flow
-        if not flow.classes.groups.active:
+        if not flow.classes.active:
             return
         self.dismiss()
         if not len(flow.workspace.z):
@@ -136,22 +130,10 @@ class ByClass:
     def could_matter(self) -> bool:
         """Whether the kinks of all units could cost more than the budget within a first step."""
         flow = self._flow
-        groups, buffers = flow.classes
-        if not groups.active:
+        if not flow.classes.active:
             return could_matter(flow)
         class_velocity(flow.state.theta, flow.shape, flow.classes, flow.velocity)
-        outer = flow.state.theta[flow.shape.weights_at[1] :].reshape(self._outputs, -1)
-        near, far, everyone = buffers.near.push, buffers.far.push, slice(None)
-        middle = far[:, : groups.middle]
-        pushes: list[tuple[Any, np.ndarray]] = [
-            (everyone, near),
-            (everyone, middle),
-            (groups.outliers, far),
-        ]
-        jumps = sum(
-            2 * np.abs(outer[:, some]).sum(axis=1) @ np.abs(push).sum(axis=1) for some, push in pushes
-        )
-        return bool(first_length(flow) * jumps > flow.budget())
+        return bool(first_length(flow) * all_jumps(flow.classes) > flow.budget())
 
     def _refuse_large(self) -> None:
         units = len(self._flow.state.signs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
-from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces
+from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces, layers
 from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
 from biasfree.dynamics.kinks._constraints import half_jump, slack, velocity
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
@@ -56,7 +56,7 @@ def budget_of(state: State, shape: Shape, tolerance: Tolerance) -> float:
 @native
 def first_event(state: State, field: Field, classes: Classes, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    if classes.groups.active:
+    if classes.active:
         return class_search(state, field.shape, classes, budget)
     return search(state, field, budget)
 
@@ -69,7 +69,7 @@ def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) ->
     if fraction == 1.0:
         _step_over(state, field, classes)
         return True
-    if classes.groups.active:
+    if classes.active:
         decided = status.wrong == 0 or _cross_by_class(state, field.shape, classes)
     else:
         decided = _settle(state, field)
@@ -82,7 +82,7 @@ def _step_over(state: State, field: Field, classes: Classes) -> None:
     status = state.status
     crossed = 0
     if status.wrong > 0:
-        if classes.groups.active:
+        if classes.active:
             crossed = class_flip(state.theta, field.shape, classes)
         else:
             crossed = flip_wrong(state.theta, state.signs, field)
@@ -96,10 +96,10 @@ def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
     """One event by class: units cross that are driven onward; returns whether no other one is wrong."""
     status = state.status
     status.evaluations += 1
-    status.by_class += classes.groups.classes > 0
+    status.by_class += len(classes.size) > 0
     class_velocity(state.theta, shape, classes, state.stages[0])
-    keep_forces(classes.buffers)
-    crossed, blocked = class_cross(state.theta, state.stages[0], shape, classes)
+    keep_forces(classes)
+    crossed, blocked = class_cross(layers(state.stages[0], shape)[0], classes)
     status.crossings += crossed > 0
     status.events += 1
     status.fresh = 0
