@@ -86,23 +86,6 @@ def test_classes_cross_hyperplanes_as_their_neurons_do(options, leak, end):
     assert oracles.distance(run, expected) < 1e-5
 
 
-@pytest.mark.parametrize("mirrored", [False, True])
-def test_neurons_that_begin_on_hyperplanes_leave_them_for_classes(mirrored):
-    """Their weights do not tell the signs of these units; classes are sorted at t = 0 and later."""
-    network = near_alignment((3, 80, 1), spread=0.03, leak=0.0, seed=4)
-    data = oracles.random_data(300, 3, seed=0)
-    if mirrored:
-        data = bf.Dataset(np.concatenate([data.x, -data.x]), np.concatenate([data.y, data.y]))
-    hidden, normals = network.weights[0].copy(), data.x[:3] / np.linalg.norm(data.x[:3], axis=1)[:, None]
-    hidden[:3] -= np.sum(hidden[:3] * normals, axis=1)[:, None] * normals
-    network, ts = bf.Network((hidden, network.weights[1])), np.array([0.0, 0.02, 0.04])
-    run = flow(network, data, ts, rtol=1e-10)
-    assert run.stats.by_class > run.stats.evaluations / 2
-    assert_losses(run, data, rtol=1e-11)
-    # as of any other flow by class
-    assert oracles.distance(run, oracles.flow(network, data, ts, rtol=1e-9)) <= 3 * stated(run) + 1e-7
-
-
 def test_only_the_first_layer_is_trained_by_class():
     data = bf.data.odd_sine(n=300, d=3, seed=0)
     network, ts = near_alignment((3, 40, 1), spread=0.01, leak=0.0, seed=2), np.linspace(0, 4, 5)

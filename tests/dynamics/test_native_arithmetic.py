@@ -1,4 +1,4 @@
-"""Native arithmetic of flows against NumPy: products in blocks, triangles of rays."""
+"""Native arithmetic of flows against NumPy: products in blocks, triangles of rays, first signs."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,12 @@ from hypothesis.strategies import integers, sampled_from
 from numba import njit
 
 import biasfree as bf
+from biasfree.dynamics._problem import problem_of
+from biasfree.dynamics.evaluate._sorting import keep_signs, no_classes, put_on_sides
+from biasfree.dynamics.events._initial import initial_signs
 from biasfree.dynamics.network import _vectors as vectors
 from biasfree.dynamics.network._layout import merged, rays_of
+from biasfree.dynamics.steps._flow import Flow, Limits
 
 EPS = np.finfo(float).eps
 AROUND_A_BLOCK = [1, 2, 7, vectors.COLUMNS - 1, vectors.COLUMNS, vectors.COLUMNS + 1, 3 * vectors.COLUMNS]
@@ -60,3 +64,30 @@ def test_merged_rays_have_the_moments_of_all(samples, inputs, outputs, patterns,
 def _moments(rays, some):
     table = np.column_stack([(rays.normals[:, rays.line] * rays.orient).T, rays.t.T])[some]
     return table.T @ (rays.p[some, None] * table)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("zeros", [0, 3])
+def test_signs_are_those_of_the_initial_state(mirrored, zeros):
+    """Also on many lines; units on their hyperplanes are counted, one per line, and keep their
+    signs."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(vectors.COLUMNS + 9, 3))
+    x = np.concatenate([x, -x]) if mirrored else x
+    data, hidden = bf.Dataset(x, rng.normal(size=len(x))), rng.normal(size=(6, 3))
+    network = bf.Network((hidden, rng.normal(size=(1, 6))))
+    problem = problem_of(network, data, loss="square", l2=0.0, train=None)
+    flow = Flow(problem, 0, Limits(1e-8, 1e-8, 1), smooth=False)
+    found, rays = initial_signs(flow), flow.rays
+    side, signs = no_classes(rays, 6, 1, active=True).near, np.zeros((6, len(rays.orient)), np.int8)
+    assert put_on_sides(side, hidden, signs) == 0
+    keep_signs(side, signs)
+    assert np.array_equal(signs, found.T[:, rays.line] * rays.orient)
+    normals = rays.normals[:, :zeros].T  # put one neuron on each of the first hyperplanes
+    hidden[:zeros] -= np.sum(hidden[:zeros] * normals, axis=1)[:, None] * normals
+    expected = signs.copy()
+    assert put_on_sides(side, hidden, signs) == zeros
+    keep_signs(side, signs)
+    rows, first = range(zeros), rays.first[:zeros]
+    assert np.array_equal(side.sign[:, rays.line] * rays.orient, signs)
+    assert np.array_equal(signs[rows, first], expected[rows, first])
