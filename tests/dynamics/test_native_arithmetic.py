@@ -8,7 +8,7 @@ from numba import njit
 
 import biasfree as bf
 from biasfree.dynamics._problem import problem_of
-from biasfree.dynamics.evaluate._signs import all_signs, some_signs
+from biasfree.dynamics.evaluate._sorting import keep_signs, no_classes, put_on_sides
 from biasfree.dynamics.events._sides import initial_signs
 from biasfree.dynamics.network import _vectors as vectors
 from biasfree.dynamics.network._layout import merged, rays_of
@@ -69,7 +69,7 @@ def _moments(rays, some):
 @pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("zeros", [0, 3])
 def test_signs_are_those_of_the_initial_state(mirrored, zeros):
-    """Also across a block of lines; units on their hyperplanes are counted, one per line, and keep their
+    """Also on many lines; units on their hyperplanes are counted, one per line, and keep their
     signs."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(vectors.COLUMNS + 9, 3))
@@ -79,15 +79,15 @@ def test_signs_are_those_of_the_initial_state(mirrored, zeros):
     problem = problem_of(network, data, loss="square", l2=0.0, train=None)
     flow = Flow(problem, 0, Limits(1e-8, 1e-8, 1), smooth=False)
     found, rays = initial_signs(flow), flow.rays
-    signs = np.zeros(6 * len(rays.orient), np.int8)
-    by_neuron = signs.reshape(-1, 6).T
-    assert all_signs(hidden, rays, signs) == 0
-    assert np.array_equal(by_neuron, found.T[:, rays.line] * rays.orient)
+    side, signs = no_classes(rays, 6, 1, active=True).near, np.zeros((6, len(rays.orient)), np.int8)
+    assert put_on_sides(side, hidden, signs) == 0
+    keep_signs(side, signs)
+    assert np.array_equal(signs, found.T[:, rays.line] * rays.orient)
     normals = rays.normals[:, :zeros].T  # put one neuron on each of the first hyperplanes
     hidden[:zeros] -= np.sum(hidden[:zeros] * normals, axis=1)[:, None] * normals
-    expected, some = by_neuron.copy(), np.zeros((6, rays.normals.shape[1]), np.int8)
-    units = np.arange(6), rays, np.arange(len(rays.orient)), signs, some
-    assert some_signs(hidden, *units) == all_signs(hidden, rays, signs) == zeros
+    expected = signs.copy()
+    assert put_on_sides(side, hidden, signs) == zeros
+    keep_signs(side, signs)
     rows, first = range(zeros), rays.first[:zeros]
-    assert np.array_equal(some[:, rays.line] * rays.orient, by_neuron)
-    assert np.array_equal(by_neuron[rows, first], expected[rows, first])
+    assert np.array_equal(side.sign[:, rays.line] * rays.orient, signs)
+    assert np.array_equal(signs[rows, first], expected[rows, first])

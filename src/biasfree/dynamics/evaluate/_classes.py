@@ -13,6 +13,7 @@ of them count as wrong there.
 σ(z) = (1+α)/2·z + (1−α)/2·|z|: the first part is linear in the input, and |z| = s·z at the sign s, so that
 outputs are f(±n) = ±odd(n) + even(n), and one array over neurons and lines, s·z, has all that is needed. A
 block of lines passes through the whole evaluation before the next one, while its numbers are in the cache.
+On opposite rays this takes half the time of the field of any depth, whose arrays have a row per ray.
 
 With one output the velocity of a neuron is a·moment, the moment ⟨eσ′x⟩ depends on signs and residuals only.
 While outputs are far below the targets residuals stand still, and so do the moments within a step.
@@ -23,13 +24,15 @@ from __future__ import annotations
 from biasfree.dynamics._policy import COLUMNS, ROWS
 from biasfree.dynamics.network._compiled import inner, native, summing, view
 from biasfree.dynamics.network._layout import ROUNDING, matrix
-from biasfree.dynamics.network._records import Buffers, Classes, Matrix, Rays, Shape, Side, Vector
+from biasfree.dynamics.network._records import Classes, Matrix, Shape, Side, Vector
 from biasfree.dynamics.network._residual import loss_of, residual
 from biasfree.dynamics.network._vectors import (
+    add,
     add_products,
     combine,
     copy,
     fill,
+    inner_product,
     norm,
     product,
     product_by_rows,
@@ -39,43 +42,35 @@ from biasfree.dynamics.network._vectors import (
 @native
 def class_velocity(theta: Vector, shape: Shape, classes: Classes, out: Vector) -> int:
     """Write θ̇ to `out`; returns how many units are wrong, and notes whether all cones hold."""
-    groups = classes.groups
-    buffers = classes.buffers
-    w, a = layers(theta, shape)
-    v, u = layers(out, shape)
-    fill(out, 0.0)
-    _linear_parts(w, a, classes)
-    wrong = doubts(w, classes) + _evaluate(w, a, shape.leak, groups.near, buffers.near, v, u)
-    fill(buffers.outlier_back, 0.0)
-    fill(buffers.outlier_speed, 0.0)
-    given = buffers.outlier_rows, buffers.outlier_outer, shape.leak, groups.far, buffers.far
-    wrong += _evaluate(*given, buffers.outlier_back, buffers.outlier_speed)
-    for s in range(len(groups.outliers)):
-        h = groups.outliers[s]
-        for i in range(v.shape[1]):
-            v[h, i] += buffers.outlier_back[s, i]
-        for k in range(len(u)):
-            u[k, h] += buffers.outlier_speed[k, s]
-    _linear_back(w, a, classes, v, u)
-    if len(a) == 1:
-        copy(v, buffers.moment)
-        still_velocity(theta, shape, buffers, out)
+    near, far = classes.near, classes.far
+    _gather(theta, shape, classes)
+    for h in range(len(classes.group)):
+        c = classes.group[h]
+        if c >= 0 and not _in_cone(near.rows[h], classes.center[c], classes.reach):
+            classes.stay[0] = 0
+    wrong = _doubts(classes) + _evaluate(shape.leak, near, True) + _evaluate(shape.leak, far, True)
+    _close(classes)
+    if len(near.outer) == 1:
+        still_velocity(theta, shape, classes, out)
         return wrong
+    v, u = layers(out, shape)
+    copy(near.back, v)
+    copy(near.speed, u)
     _decay(theta, shape, out)
     return wrong
 
 
 @inner
-def still_velocity(theta: Vector, shape: Shape, buffers: Buffers, out: Vector) -> None:
+def still_velocity(theta: Vector, shape: Shape, classes: Classes, out: Vector) -> None:
     """Write θ̇ of a network with one output to `out`, with the moments of the last evaluation: v = a·moment
     and u = w·moment."""
     w, a = layers(theta, shape)
     v, u = layers(out, shape)
     for h in range(len(w)):
-        total = 0.0
-        for i in range(w.shape[1]):
-            v[h, i] = a[0, h] * buffers.moment[h, i]
-            total += w[h, i] * buffers.moment[h, i]
+        total, moment = 0.0, classes.near.back[h]
+        for i in range(len(moment)):
+            v[h, i] = a[0, h] * moment[i]
+            total += w[h, i] * moment[i]
         u[0, h] = total
     _decay(theta, shape, out)
 
@@ -88,24 +83,29 @@ def _decay(theta: Vector, shape: Shape, out: Vector) -> None:
             out[i] = out[i] - shape.l2 * theta[i] if shape.train[layer] else 0.0
 
 
-@inner
-def class_forward(theta: Vector, shape: Shape, classes: Classes) -> None:
-    """Outputs on near and far rays."""
-    buffers = classes.buffers
-    w, a = layers(theta, shape)
-    _linear_parts(w, a, classes)
-    _forward(w, a, shape.leak, classes.groups.near, buffers.near)
-    _forward(buffers.outlier_rows, buffers.outlier_outer, shape.leak, classes.groups.far, buffers.far)
+@native
+def class_loss(theta: Vector, shape: Shape, classes: Classes) -> float:
+    """The data loss."""
+    _gather(theta, shape, classes)
+    _evaluate(shape.leak, classes.near, False)
+    _evaluate(shape.leak, classes.far, False)
+    return loss_of(classes.near.rays, classes.near.f) + loss_of(classes.far.rays, classes.far.f)
 
 
 @inner
 def class_inputs(theta: Vector, shape: Shape, classes: Classes) -> None:
     """Inputs times signs of the units that are evaluated one by one, and of the axes of classes."""
-    w, a = layers(theta, shape)
-    doubts(w, classes)
-    _outlier_rows(w, a, classes)
-    _inputs(w, classes.groups.near, classes.buffers.near)
-    _inputs(classes.buffers.outlier_rows, classes.groups.far, classes.buffers.far)
+    _gather(theta, shape, classes)
+    _doubts(classes)
+    _all_inputs(classes.near)
+    _all_inputs(classes.far)
+
+
+@inner
+def keep_forces(classes: Classes) -> None:
+    """Keep the forces at the start of the next step."""
+    copy(classes.near.push, classes.near.before)
+    copy(classes.far.push, classes.far.before)
 
 
 @view
@@ -116,74 +116,89 @@ def layers(theta: Vector, shape: Shape) -> tuple[Matrix, Matrix]:
     return first, matrix(theta, shape.weights_at[1], outputs, width)
 
 
-# Linear functions: of all neurons on all lines, of classes on far lines.
+# Neurons and classes.
 
 
 @summing
-def _linear_parts(w: Matrix, a: Matrix, classes: Classes) -> None:
-    """What linear functions add to the odd and even parts of outputs; the cones are checked."""
-    groups = classes.groups
-    buffers = classes.buffers
-    outputs = len(a)
-    product(a, w, buffers.linear)
-    product(buffers.linear, groups.near.normals, buffers.near.odd)
-    product(buffers.linear, groups.far.normals, buffers.far.odd)
-    fill(buffers.near.even, 0.0)
-    fill(buffers.far.even, 0.0)
-    _outlier_rows(w, a, classes)
-    if groups.classes == 0:
-        return
-    fill(buffers.rows, 0.0)
+def _gather(theta: Vector, shape: Shape, classes: Classes) -> None:
+    """The weights of all neurons, of outliers, and the linear functions of classes."""
+    near, far, (w, a) = classes.near, classes.far, layers(theta, shape)
+    copy(w, near.rows)
+    copy(a, near.outer)
+    alone = len(far.neurons)
+    for s in range(alone):
+        copy(w[far.neurons[s]], far.rows[s])
+        for k in range(len(a)):
+            far.outer[k, s] = a[k, far.neurons[s]]
+    fill(far.rows[alone:], 0.0)
     for h in range(len(w)):
-        c = groups.group[h]
-        if c >= 0:
-            if not _in_cone(w[h], groups.center[c], groups.reach):
-                groups.stay[0] = 0
-            for k in range(outputs):
-                for i in range(w.shape[1]):
-                    buffers.rows[c * outputs + k, i] += a[k, h] * w[h, i]
-    product(buffers.rows, groups.far.normals, buffers.class_z)
-    for c in range(groups.classes):
-        sign = groups.signs[c]
-        for k in range(outputs):
-            row, z = buffers.far.even[k], buffers.class_z[c * outputs + k]
-            for q in range(len(row)):
-                row[q] += sign[q] * z[q]
+        for k in range(len(a) if classes.group[h] >= 0 else 0):
+            row, given = far.rows[alone + classes.group[h] * len(a) + k], w[h]
+            for i in range(len(row)):
+                row[i] += a[k, h] * given[i]
+    _bounds(near)
+    _bounds(far)
+
+
+@inner
+def _bounds(side: Side) -> None:
+    for m in range(len(side.neurons)):
+        side.bound[m] = -ROUNDING * norm(side.rows[m])
 
 
 @summing
-def doubts(w: Matrix, classes: Classes) -> int:
+def _close(classes: Classes) -> None:
+    """Add to the velocities of all neurons those by far lines, and by the linear functions of all."""
+    near, far = classes.near, classes.far
+    outputs, alone = len(near.outer), len(far.neurons)
+    add(1.0, far.linear_back, near.linear_back)
+    for s in range(alone):
+        add(1.0, far.back[s], near.back[far.neurons[s]])
+        for k in range(outputs):
+            near.speed[k, far.neurons[s]] += far.speed[k, s]
+    for h in range(len(near.rows)):
+        for k in range(outputs):
+            linear, given, own, total = near.linear_back[k], near.rows[h], near.back[h], 0.0
+            factor, c = _factor(k, h, near), classes.group[h]
+            back = far.back[alone + c * outputs + k] if c >= 0 else linear
+            share = 1.0 if c >= 0 else 0.0
+            for i in range(len(own)):
+                push = linear[i] + share * back[i]
+                own[i] += factor * push
+                total += given[i] * push
+            near.speed[k, h] += total
+
+
+@summing
+def _doubts(classes: Classes) -> int:
     """s·z of the axes of classes on middle lines; returns how many units of classes may be wrong there. The
     cones around the axes are checked."""
-    groups = classes.groups
-    buffers = classes.buffers
-    if groups.middle == 0:
+    axis, group, far = classes.axis, classes.group, classes.far
+    if classes.middle == 0:
         return 0
-    fill(buffers.axis, 0.0)
-    for h in range(len(w)):
-        if groups.group[h] >= 0:
-            axis = buffers.axis[groups.group[h]]
-            for i in range(len(axis)):
-                axis[i] += w[h, i]
-    for c in range(groups.classes):
-        length = norm(buffers.axis[c])
-        for i in range(w.shape[1]):
-            buffers.axis[c, i] /= length
-    for h in range(len(w)):
-        c = groups.group[h]
-        if c >= 0 and not _in_cone(w[h], buffers.axis[c], groups.tight):
-            groups.stay[0] = 0
+    fill(axis, 0.0)
+    for h in range(len(group)):
+        if group[h] >= 0:
+            add(1.0, classes.near.rows[h], axis[group[h]])
+    for c in range(len(axis)):
+        length = norm(axis[c])
+        for i in range(axis.shape[1]):
+            axis[c, i] /= length
+    for h in range(len(group)):
+        if group[h] >= 0 and not _in_cone(classes.near.rows[h], axis[group[h]], classes.tight):
+            classes.stay[0] = 0
     found = 0
-    for begin in range(0, groups.middle, COLUMNS):
-        end = min(begin + COLUMNS, groups.middle)
-        for c in range(groups.classes):
+    for begin in range(0, classes.middle, COLUMNS):
+        end = min(begin + COLUMNS, classes.middle)
+        for c in range(len(axis)):
             if c % ROWS == 0:
-                combine(buffers.axis, c, groups.far.normals, begin, end, buffers.along)
-            along, sign, some = buffers.along[c, begin:end], groups.signs[c, begin:end], 0
+                combine(axis, c, far.rays.normals, begin, end, classes.along)
+            sign = far.sign[len(far.neurons) + c * len(far.outer), begin:end]
+            along, some = classes.along[c, begin:end], 0
             for q in range(len(along)):
                 along[q] *= sign[q]
-                some += along[q] < groups.tight
-            found += some * groups.size[c]
+                some += along[q] < classes.tight
+            found += some * classes.size[c]
     return found
 
 
@@ -197,93 +212,46 @@ def _in_cone(w: Vector, center: Vector, reach: float) -> bool:
     return along > 0 and square <= (reach * along) ** 2
 
 
-@inner
-def _outlier_rows(w: Matrix, a: Matrix, classes: Classes) -> None:
-    """The weights of the outliers."""
-    for s in range(len(classes.groups.outliers)):
-        for i in range(w.shape[1]):
-            classes.buffers.outlier_rows[s, i] = w[classes.groups.outliers[s], i]
-        for k in range(len(a)):
-            classes.buffers.outlier_outer[k, s] = a[k, classes.groups.outliers[s]]
-
-
-@summing
-def _linear_back(w: Matrix, a: Matrix, classes: Classes, v: Matrix, u: Matrix) -> None:
-    """Velocities by the forces on linear functions, after both `_evaluate`; of one output its moments."""
-    groups = classes.groups
-    buffers = classes.buffers
-    outputs = len(a)
-    product_by_rows(buffers.near.odd, groups.near.normals, buffers.linear_back)
-    product_by_rows(buffers.far.odd, groups.far.normals, buffers.far_back)
-    for c in range(groups.classes):
-        sign = groups.signs[c]
-        for k in range(outputs):
-            row, push = buffers.class_z[c * outputs + k], buffers.far.push[k]
-            for q in range(len(row)):
-                row[q] = sign[q] * push[q]
-    product_by_rows(buffers.class_z, groups.far.normals, buffers.back)
-    for h in range(len(w)):
-        c = groups.group[h]
-        for k in range(outputs):
-            total = 0.0
-            for i in range(w.shape[1]):
-                back = buffers.linear_back[k, i] + buffers.far_back[k, i]
-                if c >= 0:
-                    back += buffers.back[c * outputs + k, i]
-                v[h, i] += back if outputs == 1 else a[k, h] * back
-                total += w[h, i] * back
-            u[k, h] += total
-
-
-# Neurons that are evaluated one by one: all on near lines, outliers on far ones.
+# The network of a side, on its lines.
 
 
 @inner
-def _evaluate(rows: Matrix, outer: Matrix, leak: float, rays: Rays, side: Side, v: Matrix, u: Matrix) -> int:
-    """Outputs and residuals on all lines of a side, the forces on these neurons added to their velocities;
-    returns how many units are wrong. The odd parts of residuals replace those of outputs."""
-    wrong = 0
-    _bounds(rows, side)
-    for begin in range(0, rays.normals.shape[1], COLUMNS):
-        end = min(begin + COLUMNS, rays.normals.shape[1])
-        wrong += _inputs_of(rows, rays, side, begin, end)
-        _outputs(outer, leak, rays, side, begin, end)
-        _residuals(leak, rays, side, begin, end)
-        _forces(outer, rays, side, begin, end, v, u)
+def _evaluate(leak: float, side: Side, backward: bool) -> int:
+    """Outputs, and if `backward` residuals and their forces; returns how many units are wrong. The odd parts
+    of residuals replace those of outputs."""
+    wrong, normals = 0, side.rays.normals
+    product(side.outer, side.rows, side.linear)
+    product(side.linear, normals, side.odd)
+    fill(side.even, 0.0)
+    fill(side.back, 0.0)
+    fill(side.speed, 0.0)
+    for begin in range(0, normals.shape[1], COLUMNS):
+        end = min(begin + COLUMNS, normals.shape[1])
+        wrong += _inputs(side, begin, end)
+        _outputs(leak, side, begin, end)
+        if backward:
+            _residuals(leak, side, begin, end)
+            _forces(side, begin, end)
+    if backward:
+        product_by_rows(side.odd, normals, side.linear_back)
     return wrong
 
 
 @inner
-def _forward(rows: Matrix, outer: Matrix, leak: float, rays: Rays, side: Side) -> None:
-    """Outputs on all rays of a side."""
-    for begin in range(0, rays.normals.shape[1], COLUMNS):
-        end = min(begin + COLUMNS, rays.normals.shape[1])
-        _inputs_of(rows, rays, side, begin, end)
-        _outputs(outer, leak, rays, side, begin, end)
+def _all_inputs(side: Side) -> None:
+    """s·z on all lines."""
+    for begin in range(0, side.sz.shape[1], COLUMNS):
+        _inputs(side, begin, min(begin + COLUMNS, side.sz.shape[1]))
 
 
 @inner
-def _inputs(rows: Matrix, rays: Rays, side: Side) -> None:
-    """s·z on all lines of a side."""
-    _bounds(rows, side)
-    for begin in range(0, rays.normals.shape[1], COLUMNS):
-        _inputs_of(rows, rays, side, begin, min(begin + COLUMNS, rays.normals.shape[1]))
-
-
-@inner
-def _bounds(rows: Matrix, side: Side) -> None:
-    for h in range(len(rows)):
-        side.bound[h] = -ROUNDING * norm(rows[h])
-
-
-@inner
-def _inputs_of(rows: Matrix, rays: Rays, side: Side, begin: int, end: int) -> int:
+def _inputs(side: Side, begin: int, end: int) -> int:
     """s·z on some lines; returns how many units are wrong."""
     wrong = 0
-    for h in range(len(rows)):
-        if h % ROWS == 0:
-            combine(rows, h, rays.normals, begin, end, side.sz)
-        sign, sz, bound = side.sign[h, begin:end], side.sz[h, begin:end], side.bound[h]
+    for m in range(len(side.rows)):
+        if m % ROWS == 0:
+            combine(side.rows, m, side.rays.normals, begin, end, side.sz)
+        sign, sz, bound = side.sign[m, begin:end], side.sz[m, begin:end], side.bound[m]
         for q in range(len(sz)):
             value = sign[q] * sz[q]
             sz[q] = value
@@ -292,13 +260,13 @@ def _inputs_of(rows: Matrix, rays: Rays, side: Side, begin: int, end: int) -> in
 
 
 @inner
-def _outputs(outer: Matrix, leak: float, rays: Rays, side: Side, begin: int, end: int) -> None:
+def _outputs(leak: float, side: Side, begin: int, end: int) -> None:
     """Outputs on the rays of some lines."""
-    mean, half = (1 + leak) / 2, (1 - leak) / 2
-    for k in range(len(outer)):
+    mean, half, rays = (1 + leak) / 2, (1 - leak) / 2, side.rays
+    for k in range(len(side.outer)):
         even = side.even[k, begin:end]
-        for h in range(outer.shape[1]):
-            factor, sz = outer[k, h], side.sz[h, begin:end]
+        for m in range(len(side.rows)):
+            factor, sz = side.outer[k, m], side.sz[m, begin:end]
             for q in range(len(even)):
                 even[q] += factor * sz[q]
         for r in range(rays.first[begin], rays.first[end]):
@@ -307,9 +275,9 @@ def _outputs(outer: Matrix, leak: float, rays: Rays, side: Side, begin: int, end
 
 
 @inner
-def _residuals(leak: float, rays: Rays, side: Side, begin: int, end: int) -> None:
+def _residuals(leak: float, side: Side, begin: int, end: int) -> None:
     """Residuals on the rays of some lines, and their even and odd parts."""
-    mean, half = (1 + leak) / 2, (1 - leak) / 2
+    mean, half, rays = (1 + leak) / 2, (1 - leak) / 2, side.rays
     residual(rays, side.f, side.e, rays.first[begin], rays.first[end])
     for k in range(len(side.e)):
         for q in range(begin, end):
@@ -321,38 +289,28 @@ def _residuals(leak: float, rays: Rays, side: Side, begin: int, end: int) -> Non
 
 
 @summing
-def _forces(outer: Matrix, rays: Rays, side: Side, begin: int, end: int, v: Matrix, u: Matrix) -> None:
-    """The forces of some lines on neurons, added to their velocities, a few neurons at a time; with one
-    output the moments of these lines."""
-    for first in range(0, outer.shape[1], ROWS):
-        some = min(ROWS, outer.shape[1] - first)
-        for m in range(some):
-            h = first + m
-            force, sign, sz = side.force[m, : end - begin], side.sign[h, begin:end], side.sz[h, begin:end]
+def _forces(side: Side, begin: int, end: int) -> None:
+    """The forces of some lines, added to velocities, a few neurons at a time."""
+    for first in range(0, len(side.rows), ROWS):
+        some = min(ROWS, len(side.rows) - first)
+        for m in range(first, first + some):
+            force, sign, sz = (
+                side.force[m - first, : end - begin],
+                side.sign[m, begin:end],
+                side.sz[m, begin:end],
+            )
             for q in range(len(force)):
                 force[q] = 0.0
-            for k in range(len(outer)):
-                factor, push, total = outer[k, h], side.push[k, begin:end], 0.0
-                if len(outer) == 1:
-                    factor = 1.0
+            for k in range(len(side.outer)):
+                factor, push = _factor(k, m, side), side.push[k, begin:end]
                 for q in range(len(force)):
                     force[q] += factor * sign[q] * push[q]
-                    total += push[q] * sz[q]
-                u[k, h] += total
-        add_products(side.force[:some], 0, rays.normals, begin, end, v[first : first + some])
+                if len(side.outer) > 1:  # of one output moments tell
+                    side.speed[k, m] += inner_product(push, sz)
+        add_products(side.force[:some], 0, side.rays.normals, begin, end, side.back[first : first + some])
 
 
 @inner
-def keep_forces(buffers: Buffers) -> None:
-    """Keep the forces at the start of the next step."""
-    copy(buffers.near.push, buffers.near.before)
-    copy(buffers.far.push, buffers.far.before)
-
-
-@native
-def class_loss(theta: Vector, shape: Shape, classes: Classes) -> float:
-    """The data loss."""
-    class_forward(theta, shape, classes)
-    return loss_of(classes.groups.near, classes.buffers.near.f) + loss_of(
-        classes.groups.far, classes.buffers.far.f
-    )
+def _factor(k: int, m: int, side: Side) -> float:
+    """By what the force on an output acts on a neuron; 1 for the moments of a network with one output."""
+    return side.outer[k, m] if len(side.outer) > 1 else 1.0

@@ -17,8 +17,8 @@ from biasfree.dynamics.evaluate._cones import (
     in_order_of,
     tangents_of,
 )
-from biasfree.dynamics.network._layout import joined, merged, part_of, rays_on
-from biasfree.dynamics.network._records import Buffers, Classes, Groups, Rays, Side
+from biasfree.dynamics.network._layout import ROUNDING, joined, merged, part_of, rays_on
+from biasfree.dynamics.network._records import Classes, Rays, Side
 from biasfree.losses import SQUARE
 
 
@@ -45,14 +45,13 @@ class Choice(NamedTuple):
     share: float
 
 
-def no_groups(rays: Rays, width: int, *, active: bool = False) -> Groups:
-    """No classes: every neuron is evaluated on every line; if `active`, as one with classes is."""
-    nobody = Cones(np.zeros((0, len(rays.normals))), np.full(width, -1), np.zeros(width))
-    lines = rays.normals.shape[1] if active else 0
-    groups = _groups(
-        nobody, Choice(0.0, 0.0, 0, 1.0), np.zeros((0, lines)), np.zeros(lines), _everything(rays)
-    )
-    return groups._replace(active=active)
+def no_classes(rays: Rays, width: int, outputs: int, *, active: bool = False) -> Classes:
+    """No classes: if `active`, every neuron is evaluated on every line as with classes."""
+    nobody = Cones(np.zeros((0, len(rays.normals))), np.full(width if active else 0, -1), np.zeros(0))
+    lines = np.zeros(rays.normals.shape[1] if active else 0)
+    choice = Choice(0.0, 0.0, 0, 1.0)
+    classes = _classes(nobody, choice, np.zeros((0, len(lines))), lines, _everything(rays), outputs)
+    return classes._replace(active=active)
 
 
 class Sorter:
@@ -69,7 +68,7 @@ class Sorter:
         worth: float,
         *,
         turning: bool = True,
-    ) -> tuple[Groups, float] | None:
+    ) -> tuple[Classes, float] | None:
         """Classes of neurons with these weights now and a step later, and the cost of an evaluation over that
         of a dense one; None if it is not below `worth`. Unless classes may be `turning` there are no
         middle lines."""
@@ -85,10 +84,11 @@ class Sorter:
                 if choice.share >= worth:
                     return None
                 choice = choice._replace(wide=min(choice.wide, limit))
-                return _groups(ordered, choice, sides, lines, self._around, limit), choice.share
+                given = sides, lines, self._around, self._outputs, limit
+                return _classes(ordered, choice, *given), choice.share
         return self._sorted_anew(cones, pace, worth)
 
-    def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Groups, float] | None:
+    def _sorted_anew(self, cones: Cones, pace: float, worth: float) -> tuple[Classes, float] | None:
         """Classes, after a look at all lines; of many, those around the cones are kept for the next time."""
         sides, lines = _angles(cones, self._all)
         many = len(lines) >= policy.MANY_LINES and self._all.rays.loss == SQUARE
@@ -102,10 +102,10 @@ class Sorter:
         if choice.share >= worth:
             return None
         if not keep:
-            return _groups(cones, choice, sides, lines, self._all), choice.share
+            return _classes(cones, choice, sides, lines, self._all, self._outputs), choice.share
         self._around = _around(cones, sides, lines, nearest, self._all.rays)
-        given = sides[:, some], lines[some], self._around, self._around.reach
-        return _groups(cones, choice, *given), choice.share
+        given = sides[:, some], lines[some], self._around, self._outputs, self._around.reach
+        return _classes(cones, choice, *given), choice.share
 
     def _choice(self, cones: Cones, lines: np.ndarray, pace: float) -> Choice:
         """The cheapest width of the cones; `lines` are the tangents of the angles between centers and
@@ -182,84 +182,76 @@ def _by_ray(codes: np.ndarray, classes: int, rays: Rays) -> np.ndarray:
     return np.where((rays.orient > 0) | (code < 0), code, 2**classes - 1 - code)
 
 
-def _groups(
-    cones: Cones, choice: Choice, sides: np.ndarray, lines: np.ndarray, around: Around, limit: float = np.inf
-) -> Groups:
+def _classes(
+    cones: Cones,
+    choice: Choice,
+    sides: np.ndarray,
+    lines: np.ndarray,
+    around: Around,
+    outputs: int,
+    limit: float = np.inf,
+) -> Classes:
+    """Classes of neurons in the cones of this choice; the signs of single neurons are left to be set."""
     count, rays = len(cones.centers), around.rays
-    group = np.where(policy.CONE_SLACK * cones.tangent > choice.tight, -1, cones.group)
+    group = (
+        np.where(policy.CONE_SLACK * cones.tangent > choice.tight, -1, cones.group) if count else cones.group
+    )
     outliers = np.flatnonzero(group < 0) if count else np.zeros(0, int)
     near = np.flatnonzero(lines <= choice.tight)
     middle = np.flatnonzero((lines > choice.tight) & (lines <= choice.wide))
     far = np.append(np.flatnonzero(lines > choice.wide), np.arange(around.lines, rays.normals.shape[1]))
-    reach = (1 - 1e-12) * float(lines[lines > choice.wide].min(initial=limit))  # up to the first far line
-    near_at = rays_on(rays, near)
-    near_rays = part_of(rays, near_at, 0.0 if len(middle) + len(far) else rays.floor)
+    near_at, middle_at, far_at = (rays_on(rays, some) for some in (near, middle, far))
     codes = np.append(_codes(sides), around.codes)
     few = 2**count * len(rays.normals)
     if len(around.codes) or (count and not len(outliers) and rays.loss == SQUARE and len(far) > 2 * few):
-        far_at = rays_on(rays, middle)
-        far_rays = part_of(rays, far_at, 0.0)
         pattern = np.full(len(codes), -1)
         pattern[far] = codes[far]
         rest, far_codes = merged(rays, _by_ray(pattern, count, rays))
-        far_rays, codes = joined(far_rays, rest), np.append(codes[middle], far_codes)
+        far_rays = joined(part_of(rays, middle_at, 0.0), rest)
+        codes, far_at = np.append(codes[middle], far_codes), middle_at
     else:
-        far = np.append(middle, far)
-        far_at = rays_on(rays, far)
-        far_rays = part_of(rays, far_at, rays.floor if len(far) else 0.0)
-        codes = codes[far]
-    return Groups(
+        codes, far_at = codes[np.append(middle, far)], np.append(middle_at, far_at)
+        far_rays = part_of(rays, far_at, rays.floor if len(codes) else 0.0)
+    near_rays = part_of(rays, near_at, 0.0 if len(codes) else rays.floor)
+    signs = (2 * (codes >> np.arange(count)[:, None] & 1) - 1).repeat(outputs, axis=0)
+    return Classes(
         active=count > 0,
-        classes=count,
+        near=_side(near_rays, around.at[near_at], np.arange(len(group)), np.zeros((0, len(near))), outputs),
+        far=_side(far_rays, around.at[far_at], outliers, signs, outputs),
         group=group.astype(np.int64),
-        outliers=outliers.astype(np.int64),
-        center=np.ascontiguousarray(cones.centers),
-        reach=reach,
         size=np.bincount(group[group >= 0], minlength=count).astype(np.int64),
+        center=np.ascontiguousarray(cones.centers),
+        reach=(1 - 1e-12) * float(lines[lines > choice.wide].min(initial=limit)),  # up to the first far line
         middle=len(middle),
         tight=choice.tight,
-        signs=np.ascontiguousarray(2.0 * (codes >> np.arange(count)[:, None] & 1) - 1),
-        near=near_rays,
-        near_at=around.at[near_at].astype(np.int64),
-        far=far_rays,
-        far_at=around.at[far_at].astype(np.int64),
+        axis=np.zeros(cones.centers.shape),
+        along=np.zeros((count, len(middle))),
         stay=np.ones(1, np.int64),
         doubtful=np.full(1, len(middle) > 0, np.int64),
     )
 
 
-def classes_of(groups: Groups, width: int, outputs: int) -> Classes:
-    """These groups with arrays to work in; the signs are left to be set."""
-    outliers, inputs = len(groups.outliers), len(groups.near.normals)
-    classes, far = groups.classes * outputs, groups.far.normals.shape[1]
-    buffers = Buffers(
+def _side(rays: Rays, at: np.ndarray, neurons: np.ndarray, signs: np.ndarray, outputs: int) -> Side:
+    """Arrays to work in, for these neurons and as many linear functions of classes, with their signs."""
+    inputs, lines = rays.normals.shape
+    single, count = len(neurons), len(neurons) + len(signs)
+    sign, outer = np.zeros((count, lines), np.int8), np.zeros((outputs, count))
+    sign[single:], outer[:, single:] = signs, np.tile(np.eye(outputs), len(signs) // outputs)
+    by_line, by_ray = (outputs, lines), (outputs, len(rays.orient))
+    return Side(
+        rays=rays,
+        at=at.astype(np.int64),
+        neurons=neurons.astype(np.int64),
+        rows=np.zeros((count, inputs)),
+        outer=outer,
+        sign=sign,
+        sz=np.zeros((count, lines)),
+        bound=np.full(count, -np.inf),
+        back=np.zeros((count, inputs)),
+        speed=np.zeros((outputs, count)),
+        force=np.zeros((policy.ROWS, policy.COLUMNS)),
         linear=np.zeros((outputs, inputs)),
         linear_back=np.zeros((outputs, inputs)),
-        far_back=np.zeros((outputs, inputs)),
-        rows=np.zeros((classes, inputs)),
-        back=np.zeros((classes, inputs)),
-        class_z=np.zeros((classes, far)),
-        outlier_rows=np.zeros((outliers, inputs)),
-        outlier_outer=np.zeros((outputs, outliers)),
-        outlier_back=np.zeros((outliers, inputs)),
-        outlier_speed=np.zeros((outputs, outliers)),
-        near=_side(groups.near, width, outputs),
-        far=_side(groups.far, outliers, outputs),
-        moment=np.zeros((width, inputs)),
-        axis=np.zeros((groups.classes, inputs)),
-        along=np.zeros((groups.classes, groups.middle)),
-    )
-    return Classes(groups, buffers)
-
-
-def _side(rays: Rays, neurons: int, outputs: int) -> Side:
-    lines, count = rays.normals.shape[1], len(rays.orient)
-    by_line, by_ray = (outputs, lines), (outputs, count)
-    return Side(
-        sign=np.zeros((neurons, lines), np.int8),
-        sz=np.zeros((neurons, lines)),
-        bound=np.zeros(neurons),
-        force=np.zeros((policy.ROWS, policy.COLUMNS)),
         even=np.zeros(by_line),
         odd=np.zeros(by_line),
         push=np.zeros(by_line),
@@ -267,3 +259,27 @@ def _side(rays: Rays, neurons: int, outputs: int) -> Side:
         f=np.zeros(by_ray),
         e=np.zeros(by_ray),
     )
+
+
+def put_on_sides(side: Side, hidden: Float[np.ndarray, "H D"], signs: Int[np.ndarray, "H R"]) -> int:
+    """Put single neurons with these weights on their sides; returns how many units are on their hyperplanes:
+    these have the signs of all units if they have any there."""
+    rays, unclear = side.rays, 0
+    rows = max(1, policy.SORTED_ELEMENTS // max(1, rays.normals.shape[1]))
+    for begin in range(0, len(side.neurons), rows):
+        some = side.neurons[begin : begin + rows]
+        z = hidden[some] @ rays.normals
+        sign = side.sign[begin : begin + len(some)]
+        sign[:] = 2 * (z > 0).view(np.int8) - 1
+        h, q = np.nonzero(np.abs(z) <= ROUNDING * np.linalg.norm(hidden[some], axis=1)[:, None])
+        first = rays.first[q]
+        before = signs[some[h], side.at[first]] * rays.orient[first]
+        sign[h, q] = np.where(before != 0, before, sign[h, q])
+        unclear += len(h)
+    return unclear
+
+
+def keep_signs(side: Side, signs: Int[np.ndarray, "H R"]) -> None:
+    """Bring the signs of all units up to date with those of single neurons."""
+    for h, sign in zip(side.neurons, side.sign, strict=False):
+        signs[h, side.at] = sign[side.rays.line] * side.rays.orient

@@ -4,73 +4,71 @@ from __future__ import annotations
 
 import numpy as np
 
-from biasfree.dynamics._policy import SEARCH_HALVINGS, SEARCH_POINTS
-from biasfree.dynamics.evaluate._classes import class_inputs, layers
-from biasfree.dynamics.network._compiled import allocating, inner
-from biasfree.dynamics.network._layout import matrix
+from biasfree.dynamics._policy import NEAR_BUDGET, SEARCH_HALVINGS, SEARCH_POINTS
+from biasfree.dynamics.evaluate._classes import class_inputs
+from biasfree.dynamics.network._compiled import allocating, inner, native, summing
 from biasfree.dynamics.network._records import Classes, Matrix, Shape, Side, Vector
 from biasfree.dynamics.network._state import State, dense
-from biasfree.dynamics.network._vectors import copy, fill, norm
+from biasfree.dynamics.network._vectors import add, copy, fill, norm
 
 
 @allocating
 def class_search(state: State, shape: Shape, classes: Classes, budget: float) -> tuple[float, float]:
-    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    h, width = state.status.trial, shape.sizes[1]
-    spent, before, part = np.zeros(width), np.zeros(width), np.zeros(width)
-    most = h * (_all_jumps(state.arrival, shape, classes))
+    """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost. A
+    unit that is wrong at a point counts as wrong since the point before."""
+    h = state.status.trial
+    most = h * all_jumps(classes)
     if most <= budget:
         return 1.0, most
-    if classes.groups.doubtful[0] > 0:
+    width = shape.sizes[1]
+    spent, later, part = np.zeros(width), np.zeros(width), np.zeros(width)
+    inside, outside, cost, steep = 0.0, 0.0, 0.0, 0.0
+    if classes.doubtful[0] > 0:
         _jumps_at(0.0, state, shape, classes, part)
-        for i in range(width):
-            spent[i] = h / SEARCH_POINTS * part[i]
-    cell = 0
-    while cell < SEARCH_POINTS:
-        _jumps_at((cell + 1) / SEARCH_POINTS, state, shape, classes, part)
-        copy(spent, before)
-        for i in range(width):
-            spent[i] += h / SEARCH_POINTS * part[i]
-        if norm(spent) > budget:
+        add(h / SEARCH_POINTS, part, spent)
+    for _ in range(SEARCH_POINTS + SEARCH_HALVINGS):
+        if inside == 1 or (outside > 0 and (outside - inside) * steep <= 0.01 * budget):
             break
-        cell += 1
-    if cell == SEARCH_POINTS:
+        point = inside + 1 / SEARCH_POINTS if outside == 0 else (inside + outside) / 2
+        _jumps_at(point, state, shape, classes, part)
+        copy(spent, later)
+        add(h * (point - inside), part, later)
+        if norm(later) <= budget:
+            inside = point
+            copy(later, spent)
+            continue
+        outside, cost, steep = point, norm(later), h * norm(part)
+        if cost <= NEAR_BUDGET * budget or classes.middle > 0:  # no class may be at a kink that is located
+            break
+    if outside == 0:
         return 1.0, norm(spent)
-    # a unit that is wrong at a point counts as wrong since the start of its cell
-    start = inside = cell / SEARCH_POINTS
-    outside, steep, cost = (cell + 1) / SEARCH_POINTS, h * norm(part), norm(spent)
-    for _ in range(SEARCH_HALVINGS):
-        if (outside - inside) * steep <= 0.01 * budget:
-            break
-        middle = (inside + outside) / 2
-        _jumps_at(middle, state, shape, classes, part)
-        for i in range(width):
-            spent[i] = before[i] + h * (middle - start) * part[i]
-        if norm(spent) <= budget:
-            inside = middle
-        else:
-            outside, steep, cost = middle, h * norm(part), norm(spent)
-    return outside, min(cost, budget + (outside - inside) * steep)
+    return outside, min(cost, norm(spent) + (outside - inside) * steep)
 
 
-@inner
-def _all_jumps(theta: Vector, shape: Shape, classes: Classes) -> float:
-    """A bound of the jumps of the velocity at all units."""
-    buffers = classes.buffers
-    a, total = matrix(theta, shape.weights_at[1], shape.sizes[2], shape.sizes[1]), 0.0
-    for k in range(len(a)):
-        near, far, all_neurons, outliers = 0.0, 0.0, 0.0, 0.0
-        for q in range(buffers.near.push.shape[1]):
-            near += max(abs(buffers.near.push[k, q]), abs(buffers.near.before[k, q]))
-        for q in range(buffers.far.push.shape[1]):
-            most = max(abs(buffers.far.push[k, q]), abs(buffers.far.before[k, q]))
-            far += most
-            near += most if q < classes.groups.middle else 0.0
-        for h in range(a.shape[1]):
-            all_neurons += abs(a[k, h])
-        for s in range(len(classes.groups.outliers)):
-            outliers += abs(a[k, classes.groups.outliers[s]])
-        total += 2 * (near * all_neurons + far * outliers)
+@native
+def all_jumps(classes: Classes) -> float:
+    """A bound of the jumps of the velocity at all units, after an evaluation."""
+    near, far, total = classes.near, classes.far, 0.0
+    for k in range(len(near.outer)):
+        everyone = _pushes(k, near, near.push.shape[1]) + _pushes(k, far, classes.middle)
+        total += 2 * everyone * _sizes(k, near)
+        total += 2 * _pushes(k, far, far.push.shape[1]) * _sizes(k, far)
+    return total
+
+
+@summing
+def _pushes(k: int, side: Side, lines: int) -> float:
+    total = 0.0
+    for q in range(lines):
+        total += max(abs(side.push[k, q]), abs(side.before[k, q]))
+    return total
+
+
+@summing
+def _sizes(k: int, side: Side) -> float:
+    total = 0.0
+    for m in range(len(side.neurons)):
+        total += abs(side.outer[k, m])
     return total
 
 
@@ -79,68 +77,66 @@ def _jumps_at(fraction: float, state: State, shape: Shape, classes: Classes, par
     """The jumps of the velocity at the units that are wrong at a fraction of the step, by neuron."""
     dense(state, fraction)
     class_inputs(state.dense, shape, classes)
-    _, a = layers(state.dense, shape)
     fill(part, 0.0)
-    for h in range(len(part)):
-        part[h] += _wrong_jumps(h, h, a, classes.buffers.near)
-    for s in range(len(classes.groups.outliers)):
-        h = classes.groups.outliers[s]
-        part[h] += _wrong_jumps(h, s, a, classes.buffers.far)
-    if classes.groups.middle > 0:
-        _class_jumps(a, classes, part)
-
-
-@allocating
-def _class_jumps(a: Matrix, classes: Classes, part: Vector) -> None:
-    """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
-    groups = classes.groups
-    totals, side = np.zeros((groups.classes, len(a))), classes.buffers.far
-    for c in range(groups.classes):
-        for q in range(groups.middle):
-            if classes.buffers.along[c, q] < groups.tight:
-                for k in range(len(a)):
-                    totals[c, k] += 2 * max(abs(side.push[k, q]), abs(side.before[k, q]))
-    for h in range(len(part)):
-        if groups.group[h] >= 0:
-            for k in range(len(a)):
-                part[h] += abs(a[k, h]) * totals[groups.group[h], k]
+    _add_jumps(classes.near, part)
+    _add_jumps(classes.far, part)
+    if classes.middle > 0:
+        _add_class_jumps(classes, part)
 
 
 @inner
-def _wrong_jumps(h: int, row: int, a: Matrix, side: Side) -> float:
-    total, bound, sz = 0.0, side.bound[row], side.sz[row]
-    for q in range(len(sz)):
-        if sz[q] < bound:
-            one, two = 0.0, 0.0
-            for k in range(len(a)):
-                one += a[k, h] * side.push[k, q]
-                two += a[k, h] * side.before[k, q]
-            total += 2 * max(abs(one), abs(two))
-    return total
+def _add_jumps(side: Side, part: Vector) -> None:
+    """Add the jumps at the wrong units of single neurons, by neuron."""
+    for m in range(len(side.neurons)):
+        total, bound, sz = 0.0, side.bound[m], side.sz[m]
+        for q in range(len(sz)):
+            if sz[q] < bound:
+                one, two = 0.0, 0.0
+                for k in range(len(side.outer)):
+                    one += side.outer[k, m] * side.push[k, q]
+                    two += side.outer[k, m] * side.before[k, q]
+                total += 2 * max(abs(one), abs(two))
+        part[side.neurons[m]] += total
+
+
+@allocating
+def _add_class_jumps(classes: Classes, part: Vector) -> None:
+    """Add bounds of the jumps at the middle lines on which units of classes may be wrong, by neuron."""
+    far, outer = classes.far, classes.near.outer
+    totals = np.zeros((len(classes.size), len(outer)))
+    for c in range(len(totals)):
+        for q in range(classes.middle):
+            if classes.along[c, q] < classes.tight:
+                for k in range(len(outer)):
+                    totals[c, k] += 2 * max(abs(far.push[k, q]), abs(far.before[k, q]))
+    for h in range(len(part)):
+        for k in range(len(outer) if classes.group[h] >= 0 else 0):
+            part[h] += abs(outer[k, h]) * totals[classes.group[h], k]
 
 
 @inner
 def class_flip(theta: Vector, shape: Shape, classes: Classes) -> int:
     """Put the units that are wrong on their other sides, and classes whose axes are; returns how many units
     that are."""
-    groups = classes.groups
-    buffers = classes.buffers
+    far = classes.far
     class_inputs(theta, shape, classes)
-    crossed, groups.doubtful[0] = _flip(buffers.near) + _flip(buffers.far), 0
-    for c in range(groups.classes):
-        for q in range(groups.middle):
-            groups.doubtful[0] += abs(buffers.along[c, q]) < groups.tight
-            if buffers.along[c, q] < 0:
-                groups.signs[c, q] = -groups.signs[c, q]
-                crossed += groups.size[c]
+    crossed, classes.doubtful[0] = _flip(classes.near) + _flip(far), 0
+    for c in range(len(classes.size)):
+        first = len(far.neurons) + c * len(far.outer)
+        for q in range(classes.middle):
+            classes.doubtful[0] += abs(classes.along[c, q]) < classes.tight
+            if classes.along[c, q] < 0:
+                for row in range(first, first + len(far.outer)):
+                    far.sign[row, q] = -far.sign[row, q]
+                crossed += classes.size[c]
     return crossed
 
 
 @inner
 def _flip(side: Side) -> int:
     crossed = 0
-    for h in range(len(side.sz)):
-        bound, sign, sz = side.bound[h], side.sign[h], side.sz[h]
+    for m in range(len(side.neurons)):
+        bound, sign, sz = side.bound[m], side.sign[m], side.sz[m]
         for q in range(len(sz)):
             wrong = sz[q] < bound
             crossed += wrong
@@ -149,47 +145,34 @@ def _flip(side: Side) -> int:
 
 
 @allocating
-def class_cross(theta: Vector, v: Vector, shape: Shape, classes: Classes) -> tuple[int, int]:
+def class_cross(rates: Matrix, classes: Classes) -> tuple[int, int]:
     """Let units that are wrong cross, after an evaluation whose forces are kept, if their neurons are driven
-    onward whatever the order; returns how many crossed, and how many could not."""
-    groups = classes.groups
-    buffers = classes.buffers
-    _, a = layers(theta, shape)
-    rates, _ = layers(v, shape)
-    outlier = np.full(len(rates), -1)
-    for s in range(len(groups.outliers)):
-        outlier[groups.outliers[s]] = s
-    crossed, blocked = 0, 0
-    for h in range(len(rates)):
-        jumps = _wrong_jumps(h, h, a, buffers.near)
-        if outlier[h] >= 0:
-            jumps += _wrong_jumps(h, outlier[h], a, buffers.far)
-        if jumps > 0:
-            found = _onward(h, h, a, rates, jumps, groups.near.normals, buffers.near)
-            crossed, blocked = crossed + found[0], blocked + found[1]
-            if outlier[h] >= 0:
-                found = _onward(h, outlier[h], a, rates, jumps, groups.far.normals, buffers.far)
-                crossed, blocked = crossed + found[0], blocked + found[1]
-    return crossed, blocked
+    onward whatever the order, at these velocities of the first layer; returns how many crossed, and how many
+    could not."""
+    jumps = np.zeros(len(rates))
+    _add_jumps(classes.near, jumps)
+    _add_jumps(classes.far, jumps)
+    near, far = _cross(classes.near, rates, jumps), _cross(classes.far, rates, jumps)
+    return near[0] + far[0], near[1] + far[1]
 
 
 @inner
-def _onward(
-    h: int, row: int, a: Matrix, rates: Matrix, jumps: float, normals: Matrix, side: Side
-) -> tuple[int, int]:
-    crossed, blocked, bound = 0, 0, side.bound[row]
-    for q in range(normals.shape[1]):
-        if side.sz[row, q] < bound:
-            rate, own = 0.0, 0.0
-            for i in range(len(normals)):
-                rate += side.sign[row, q] * rates[h, i] * normals[i, q]
-            for k in range(len(a)):
-                own += 2 * a[k, h] * side.push[k, q]
-            # beyond the hyperplane the rate is less by `own`; other units may change it by their jumps
-            others = max(jumps - abs(own), 0.0)
-            if rate < 0 and rate + others <= 0 and rate - own + others <= 0:
-                side.sign[row, q] = -side.sign[row, q]
-                crossed += 1
-            else:
-                blocked += 1
+def _cross(side: Side, rates: Matrix, jumps: Vector) -> tuple[int, int]:
+    crossed, blocked, normals = 0, 0, side.rays.normals
+    for m in range(len(side.neurons)):
+        h, bound = side.neurons[m], side.bound[m]
+        for q in range(normals.shape[1] if jumps[h] > 0 else 0):
+            if side.sz[m, q] < bound:
+                rate, own = 0.0, 0.0
+                for i in range(len(normals)):
+                    rate += side.sign[m, q] * rates[h, i] * normals[i, q]
+                for k in range(len(side.outer)):
+                    own += 2 * side.outer[k, m] * side.push[k, q]
+                # beyond the hyperplane the rate is less by `own`; other units may change it by their jumps
+                others = max(jumps[h] - abs(own), 0.0)
+                if rate < 0 and rate + others <= 0 and rate - own + others <= 0:
+                    side.sign[m, q] = -side.sign[m, q]
+                    crossed += 1
+                else:
+                    blocked += 1
     return crossed, blocked

@@ -294,6 +294,12 @@ def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> flo
 
 @native
 def jump_of(unit: Place, field: Field) -> float:
+    """`jump_at`, for Python: native callers give constants, which would be other types."""
+    return jump_at(unit, field)
+
+
+@inner
+def jump_at(unit: Place, field: Field) -> float:
     """The difference of the multipliers of ∇z on the two sides of a unit, negative where they attract; in the
     first layer its line, with all rays of it, counts."""
     rays = field.rays
@@ -308,6 +314,12 @@ def jump_of(unit: Place, field: Field) -> float:
 
 @native
 def set_sign(unit: Place, sign: int, signs: Signs, field: Field) -> None:
+    """`give_sign`, for Python."""
+    give_sign(unit, sign, signs, field)
+
+
+@inner
+def give_sign(unit: Place, sign: int, signs: Signs, field: Field) -> None:
     """Give a unit the sign +1 (active), −1 (inactive) or 0 (slides). In the first layer all rays of its line
     follow: those in the same direction get the same sign, opposite ones the opposite sign."""
     rays = field.rays
@@ -331,13 +343,13 @@ def slack(field: Field) -> float:
     constraints = field.constraints
     least = np.inf
     for j in range(len(constraints.layer)):
-        half = jump_of((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field) / 2
+        half = jump_at((constraints.layer[j], constraints.neuron[j], constraints.ray[j]), field) / 2
         least = min(least, -half - abs(field.workspace.multipliers[j]))
     for i in range(len(constraints.watch)):
-        push = jump_of((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
+        push = jump_at((0, constraints.watch[i, 0], constraints.watch[i, 1]), field)
         if push > 0:
             for j in range(constraints.watch[i, 2], constraints.watch[i, 3]):
-                half = jump_of((0, constraints.neuron[j], constraints.ray[j]), field) / 2
+                half = jump_at((0, constraints.neuron[j], constraints.ray[j]), field) / 2
                 change = push * constraints.watch_mix[i, j]
                 least = min(least, -half - abs(change - field.workspace.multipliers[j]))
     count = len(field.rays.orient)

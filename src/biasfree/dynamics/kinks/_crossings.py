@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
-from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces
+from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces, layers
 from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
 from biasfree.dynamics.kinks._constraints import (
-    jump_of,
+    give_sign,
+    jump_at,
     project,
     rate_of,
-    set_sign,
     slack,
     velocity,
 )
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
-from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
+from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating, view
 from biasfree.dynamics.network._field import beyond_rounding
 from biasfree.dynamics.network._layout import place
 from biasfree.dynamics.network._records import Classes, Field, Integers, Shape, Tolerance, Vector
@@ -63,12 +63,12 @@ def budget_of(state: State, shape: Shape, tolerance: Tolerance) -> float:
 @native
 def first_event(state: State, field: Field, classes: Classes, budget: float) -> tuple[float, float]:
     """The fraction of the step under way at which kinks have cost the budget, 1 if never; and their cost."""
-    if classes.groups.active:
+    if classes.active:
         return class_search(state, field.shape, classes, budget)
     return search(state, field, budget)
 
 
-@inner
+@view
 def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) -> bool:
     """After a part of a step: let units that are wrong cross, all of them if it was whole; returns whether
     everything is decided, and no more events than allowed."""
@@ -76,20 +76,20 @@ def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) ->
     if fraction == 1.0:
         _step_over(state, field, classes)
         return True
-    if classes.groups.active:
+    if classes.active:
         decided = status.wrong == 0 or _cross_by_class(state, field.shape, classes)
     else:
         decided = _settle(state, field)
     return decided and status.events <= status.most_events
 
 
-@inner
+@view
 def _step_over(state: State, field: Field, classes: Classes) -> None:
     """Give the units that are wrong at the end of a whole step the signs of their sides."""
     status = state.status
     crossed = 0
     if status.wrong > 0:
-        if classes.groups.active:
+        if classes.active:
             crossed = class_flip(state.theta, field.shape, classes)
         else:
             crossed = flip_wrong(state.theta, state.signs, field)
@@ -98,22 +98,22 @@ def _step_over(state: State, field: Field, classes: Classes) -> None:
         status.fresh = 0
 
 
-@inner
+@view
 def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
     """One event by class: units cross that are driven onward; returns whether no other one is wrong."""
     status = state.status
     status.evaluations += 1
-    status.by_class += classes.groups.classes > 0
+    status.by_class += len(classes.size) > 0
     class_velocity(state.theta, shape, classes, state.stages[0])
-    keep_forces(classes.buffers)
-    crossed, blocked = class_cross(state.theta, state.stages[0], shape, classes)
+    keep_forces(classes)
+    crossed, blocked = class_cross(layers(state.stages[0], shape)[0], classes)
     status.crossings += crossed > 0
     status.events += 1
     status.fresh = 0
     return blocked == 0
 
 
-@inner
+@view
 def _settle(state: State, field: Field) -> bool:
     """Let neurons cross until no unit is wrong and no constraint has ended; returns whether that was all. The
     last velocity is that of the next step."""
@@ -144,7 +144,7 @@ def cross(state: State, field: Field, v: Vector) -> bool:
     for h in free:
         ray, rate, jump = _only_wrong(h, state, field, v)
         if ray >= 0 and at_hyperplane(rate, jump) == CROSS:
-            set_sign((0, h, ray), -state.signs[place(0, h, ray, field.shape)], state.signs, field)
+            give_sign((0, h, ray), -state.signs[place(0, h, ray, field.shape)], state.signs, field)
             crossed = True
     if not crossed and rays.normals.shape[1] > 1:  # where one hyperplane is all, a neuron on it is at w = 0
         for h in free:
@@ -152,7 +152,7 @@ def cross(state: State, field: Field, v: Vector) -> bool:
             slides = ray >= 0 and at_hyperplane(rate, jump) == SLIDE
             if slides and _alone(h, ray, state, field):
                 project(h, ray, field, state.theta)
-                set_sign((0, h, ray), 0, state.signs, field)
+                give_sign((0, h, ray), 0, state.signs, field)
                 slid = True
     state.status.crossings += crossed
     state.status.slides += slid
@@ -185,7 +185,7 @@ def _only_wrong(h: int, state: State, field: Field, v: Vector) -> tuple[int, flo
     if found != 1:
         return -1, 0.0, 0.0
     rate, square = rate_of(h, ray, field, v)
-    jump = jump_of((0, h, ray), field) * square
+    jump = jump_at((0, h, ray), field) * square
     return ray, state.signs[place(0, h, ray, field.shape)] * rate, jump
 
 

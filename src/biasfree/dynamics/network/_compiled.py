@@ -61,7 +61,8 @@ def allocating(function: Callable[..., Any]) -> Any:
 
 
 def view(function: Callable[..., Any]) -> Any:
-    """A part of a function, which returns views of arrays."""
+    """A part of the function that calls it: one that returns views of arrays, or is called in one place and
+    so large that to optimize it by itself, too, would take seconds."""
     return njit(inline="always", **_NATIVE, **_INNER)(function)
 
 

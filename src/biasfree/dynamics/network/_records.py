@@ -156,43 +156,29 @@ class Field(NamedTuple):
 
 
 @by_pointer
-class Groups(NamedTuple):
-    """Neurons sorted into so many `classes`: the class of each, −1 for outliers, the sizes of classes, and
-    the cones |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. `signs` are those of the
-    classes on far lines. The first `middle` ones of these may pass through the cones, and for moments through
-    narrower ones of this `tight` reach around the present axes of classes; `doubtful` is 0 if surely none
-    does at the start of the step. `near_at` and `far_at` are the places of near and far rays among all rays.
-    `active` if evaluations are by class, `stay` 0 once a neuron has left its cone."""
-
-    active: bool
-    classes: int
-    group: Int[np.ndarray, "H"]
-    outliers: Int[np.ndarray, "S"]
-    center: Float[np.ndarray, "C D"]
-    reach: float
-    size: Int[np.ndarray, "C"]
-    middle: int
-    tight: float
-    signs: Float[np.ndarray, "C FQ"]
-    near: Rays
-    near_at: Int[np.ndarray, "N"]
-    far: Rays
-    far_at: Int[np.ndarray, "F"]
-    stay: Int[np.ndarray, "1"]
-    doubtful: Int[np.ndarray, "1"]
-
-
-@by_pointer
 class Side(NamedTuple):
-    """Near or far lines in an evaluation: signs and s·z of the neurons evaluated one by one there, the values
-    of s·z below which they are wrong, and the forces on a few of them; the even and odd parts of outputs by
-    line, the even part of residuals times (1−α)/2 (`push`; `before` at the start of a step), and outputs and
-    residuals by ray."""
+    """Near or far lines, and the hidden neurons of a network of two layers that is evaluated on them: first
+    these `neurons` one by one, then as neurons without kinks the linear functions of classes. `at` are the
+    places of rays among all rays.
 
+    `rows` and `outer` are their weights, `sign` and `sz` their signs and s·z, below `bound` they are wrong;
+    their velocities are `back` (with one output moments) and `speed`, from the forces on a few of them and
+    from those on the linear function of all. By line the even and odd parts of outputs and the even part of
+    residuals times (1−α)/2 (`push`; `before` at the start of a step), by ray outputs and residuals."""
+
+    rays: Rays
+    at: Int[np.ndarray, "r"]
+    neurons: Int[np.ndarray, "S"]
+    rows: Float[np.ndarray, "M D"]
+    outer: Float[np.ndarray, "K M"]
     sign: Int[np.ndarray, "M Q"]
     sz: Float[np.ndarray, "M Q"]
     bound: Float[np.ndarray, "M"]
+    back: Float[np.ndarray, "M D"]
+    speed: Float[np.ndarray, "K M"]
     force: Float[np.ndarray, "m q"]
+    linear: Float[np.ndarray, "K D"]
+    linear_back: Float[np.ndarray, "K D"]
     even: Float[np.ndarray, "K Q"]
     odd: Float[np.ndarray, "K Q"]
     push: Float[np.ndarray, "K Q"]
@@ -202,27 +188,27 @@ class Side(NamedTuple):
 
 
 @by_pointer
-class Buffers(NamedTuple):
-    """Arrays to work in: the linear function of all neurons and those of the classes, the forces on them (of
-    near lines in `linear_back`, of far ones in `far_back`), what belongs to near and to far lines, the
-    moments ⟨eσ′x⟩ of the neurons of a network with one output, the axes of classes, and s·z of these on
-    middle lines."""
+class Classes(NamedTuple):
+    """Neurons sorted into classes: the class of each, −1 for outliers, the sizes of classes, and the cones
+    |w − (w·u)u| ≤ reach·(w·u) around unit vectors u, their centers. On near lines all neurons are evaluated
+    one by one, on far ones outliers. The first `middle` far lines may pass through the cones, and for moments
+    through narrower ones of this `tight` reach around the present axes of classes, whose s·z is `along`;
+    `doubtful` is 0 if surely none does at the start of the step. `active` if evaluations are by class, `stay`
+    0 once a neuron has left its cone."""
 
-    linear: Float[np.ndarray, "K D"]
-    linear_back: Float[np.ndarray, "K D"]
-    far_back: Float[np.ndarray, "K D"]
-    rows: Float[np.ndarray, "CK D"]
-    back: Float[np.ndarray, "CK D"]
-    class_z: Float[np.ndarray, "CK FQ"]
-    outlier_rows: Float[np.ndarray, "S D"]
-    outlier_outer: Float[np.ndarray, "K S"]
-    outlier_back: Float[np.ndarray, "S D"]
-    outlier_speed: Float[np.ndarray, "K S"]
+    active: bool
     near: Side
     far: Side
-    moment: Float[np.ndarray, "H D"]
+    group: Int[np.ndarray, "H"]
+    size: Int[np.ndarray, "C"]
+    center: Float[np.ndarray, "C D"]
+    reach: float
+    middle: int
+    tight: float
     axis: Float[np.ndarray, "C D"]
     along: Float[np.ndarray, "C M"]
+    stay: Int[np.ndarray, "1"]
+    doubtful: Int[np.ndarray, "1"]
 
 
 @by_pointer
@@ -231,11 +217,3 @@ class Tolerance(NamedTuple):
 
     rtol: float
     floors: Float[np.ndarray, "2L"]
-
-
-@by_pointer
-class Classes(NamedTuple):
-    """Neurons sorted into classes, and buffers for their evaluation."""
-
-    groups: Groups
-    buffers: Buffers

@@ -10,7 +10,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._classes import class_loss
-from biasfree.dynamics.evaluate._sorting import classes_of, no_groups
+from biasfree.dynamics.evaluate._sorting import no_classes
 from biasfree.dynamics.kinks._constraints import jump_of, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
@@ -73,7 +73,7 @@ class Flow:
         drifts = self.shape.biased and self.shape.l2 > 0
         self.first = FirstLayer(self.shape, self.rays, Decisions(lines, drifts=drifts))
         self.units: list[Unit] = []
-        self.classes = classes_of(no_groups(rays, int(shape.sizes[1])), 0, int(shape.sizes[-1]))
+        self.classes = no_classes(rays, int(shape.sizes[1]), int(shape.sizes[-1]))
         self.rtol = policy.LOCAL_SHARE * limits.rtol
         floors = _floors(network, limits.atol / limits.rtol, NOTHING / self.rtol)
         self.tolerance = Tolerance(self.rtol, floors)
@@ -184,7 +184,7 @@ class Flow:
 
     def loss(self, theta: np.ndarray) -> float:
         """The data loss at θ."""
-        if self.classes.groups.active:
+        if self.classes.active:
             return float(class_loss(theta, self.shape, self.classes))
         return float(loss(theta, self.state.signs, self.field))
 

@@ -17,10 +17,9 @@ from biasfree.dynamics.evaluate._classes import class_loss, class_velocity, keep
 from biasfree.dynamics.kinks._constraints import slack, velocity
 from biasfree.dynamics.kinks._crossings import budget_of, first_event, pass_kinks
 from biasfree.dynamics.kinks._fading import own_error, restore_balances, stay_on_hyperplanes
-from biasfree.dynamics.network._compiled import inner, native, summing
+from biasfree.dynamics.network._compiled import inner, native, summing, view
 from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._records import (
-    Buffers,
     Classes,
     Field,
     Shape,
@@ -78,7 +77,6 @@ def run(
     """Take a fraction of the step under way, whose kinks cost so much, then steps until the times are saved,
     `most` are tried, or something is left to the caller."""
     shape = field.shape
-    groups = classes.groups
     status = state.status
     tried = 0
     two_layers = len(shape.sizes) == 3 and not shape.follow
@@ -107,31 +105,30 @@ def run(
             status.length = shrink * status.trial
             if not status.time + status.length > status.time:
                 return _FAILED
-            if not error < np.inf or (status.still and groups.active):
+            if not error < np.inf or (status.still and classes.active):
                 status.fresh = 0
             continue
         status.trial_error = error
         status.loose = field.constraints.size > 0 and slack(field) < 0
         fraction = 1.0
-        if status.wrong > 0 and two_layers and groups.stay[0] and not status.loose:
+        if status.wrong > 0 and two_layers and classes.stay[0] and not status.loose:
             budget = budget_of(state, shape, tolerance)
             fraction, cost = first_event(state, field, classes, budget)
             cost *= KINK_SHARE * tolerance.rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
-        status.spread |= groups.stay[0] == 0 or (fraction < 1 and groups.middle > 0)
+        status.spread |= classes.stay[0] == 0 or (fraction < 1 and classes.middle > 0)
         status.low = level > -np.inf and _loss(state.arrival, state, field, classes) <= level
         if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
             return _PENDING
 
 
-@inner
+@view
 def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, tolerance: Tolerance) -> bool:
     """The stages of the next step; returns whether residuals could stand still within it where they were
     taken to do so."""
-    groups = classes.groups
     status = state.status
-    still = status.still and groups.active
-    status.wrong, groups.stay[0], status.drift = groups.doubtful[0], 1, 0.0
+    still = status.still and classes.active
+    status.wrong, classes.stay[0], status.drift = classes.doubtful[0], 1, 0.0
     status.spread = False
     for i in range(status.fresh, STAGES):
         if i == 1:
@@ -139,20 +136,18 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
         combine_stages(state, WEIGHTS[i, :i], state.arrival)
         if still and i > 0:
             at_end = i == STAGES - 1
-            still_velocity(
-                state.arrival, field.shape, classes.buffers, state.dense if at_end else state.stages[i]
-            )
+            still_velocity(state.arrival, field.shape, classes, state.dense if at_end else state.stages[i])
             if not at_end:
                 continue
         status.evaluations += 1
-        if groups.active:
-            status.by_class += groups.classes > 0
+        if classes.active:
+            status.by_class += len(classes.size) > 0
             wrong = class_velocity(state.arrival, field.shape, classes, state.stages[i])
         else:
             status.by_class += field.rays.single < len(field.rays.orient)
             wrong = velocity(state.arrival, state.signs, field, state.stages[i])
         if i == 0:
-            _begin(state, field.workspace, classes.buffers)
+            _begin(state, field.workspace, classes)
         else:
             status.wrong = max(status.wrong, wrong)
             status.spread |= not holds(field)
@@ -162,17 +157,17 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
     return not still or status.still
 
 
-@inner
+@view
 def _end(state: State, saves: Saves) -> float:
     """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
     return saves.ts[state.status.saved] if state.status.stops else saves.ts[-1]
 
 
-@inner
-def _begin(state: State, workspace: Workspace, buffers: Buffers) -> None:
+@view
+def _begin(state: State, workspace: Workspace, classes: Classes) -> None:
     """Keep the forces at the start of a step, and choose the first length."""
     copy(workspace.force, workspace.before)
-    keep_forces(buffers)
+    keep_forces(classes)
     state.status.fresh = 1
     if state.status.length <= 0:
         size, speed = norm(state.theta), norm(state.stages[0])
@@ -182,7 +177,7 @@ def _begin(state: State, workspace: Workspace, buffers: Buffers) -> None:
 @inner
 def _loss(theta: Vector, state: State, field: Field, classes: Classes) -> float:
     """The data loss at θ, by class if there are any."""
-    if classes.groups.active:
+    if classes.active:
         return class_loss(theta, field.shape, classes)
     return loss(theta, state.signs, field)
 
@@ -247,7 +242,7 @@ def _take(state: State, saves: Saves, field: Field, classes: Classes, rtol: floa
         copy(state.arrival, state.theta)
         copy(state.stages[STAGES - 1], state.stages[0])
         copy(field.workspace.force, field.workspace.before)
-        keep_forces(classes.buffers)
+        keep_forces(classes)
     else:
         dense(state, fraction)
         copy(state.dense, state.theta)
