@@ -1,7 +1,7 @@
 """The square, the logistic and the Huber loss.
 
 The same code serves NumPy and JAX: `xp` is the array module. Native code has each loss once more, chosen by
-its `code`: for flows in `dynamics/network/_residual.py`, for descents in `descent/_native_loop.py`.
+its `code`, in `dynamics/network/_residual.py`.
 """
 
 from __future__ import annotations
