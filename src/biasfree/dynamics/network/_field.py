@@ -30,7 +30,7 @@ from biasfree.dynamics.network._vectors import (
 MERGED_ROUNDING = 1e-12
 
 
-@native
+@inner
 def evaluate(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     """Write θ̇ without constraints to `out`, and the results of its evaluation to `workspace`; returns how
     many units are wrong."""
