@@ -8,7 +8,7 @@ import numpy as np
 
 from biasfree.arrays import Float, Int
 from biasfree.dynamics import _policy as policy
-from biasfree.dynamics.evaluate._cones import (
+from biasfree.dynamics.evaluate._seen import (
     TINY,
     Cones,
     axes_of,
