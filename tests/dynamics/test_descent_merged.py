@@ -79,7 +79,8 @@ def test_descent_with_merged_samples_is_descent(case, kind, leak, spread, l2, se
     elif kind == "flat":
         data = bf.Dataset(data.x * np.array([1.0, 1.0, 0.0]), data.y)
     network = gathered(sizes, spread=spread, leak=leak, biased=biased, seed=seed)
-    merged, plain = both_ways(network, data, steps=100, l2=l2)
+    step = min(0.02, 0.5 / bf.sharpness(network, data, l2=l2))  # a quarter of the largest stable one
+    merged, plain = both_ways(network, data, step=step, steps=100, l2=l2)
     assert len(merged) == len(plain) == 101
     assert plain.stats.by_class == 0
     assert_equal(merged, plain)
