@@ -276,7 +276,8 @@ def _lives(
         far = heights * factor[begin : begin + len(bits), None]
         begin += len(bits)
         scales, paces = columns.scales[mine], columns.paces[mine]
-        steps = far * scales / paces
+        with np.errstate(over="ignore"):  # of samples without a pattern, which count as 0 below
+            steps = far * scales / paces
         steps[(heights == 0) & (scales == 0) & np.isfinite(paces)] = np.inf  # zero on a whole pattern
         yield np.where((mine >= 0) & (bits == bits_of[mine]).all(axis=1), steps.min(axis=1), 0.0)
 

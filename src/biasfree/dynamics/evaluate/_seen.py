@@ -160,7 +160,9 @@ class Seen:
             return self._cone_columns(len(signs))
         before, now = (inputs_by_pattern(one, roots, signs, self._leak) for one in (self.before, self.now))
         sizes, paces = lengths(now), self.pace(before, now)
-        return Columns(np.where(sizes > 0, 1 / np.where(sizes > 0, sizes, 1.0), 0.0), paces, paces)
+        # with the least leaks ζ may be so small that 1/|ζ| overflows: a larger |ζ| is a smaller margin
+        scales = np.where(sizes > 0, 1 / np.maximum(sizes, TINY), 0.0)
+        return Columns(scales, paces, paces)
 
     def _cone_columns(self, patterns: int) -> Columns:
         assert self._cones is not None
