@@ -48,6 +48,22 @@ CHUNK = 2**13
 #: Rows that a triangle absorbs at once.
 TRIANGLE_ROWS = 64
 
+# Exponential steps.
+
+#: Steps after which it is asked whether exponential ones pay, at first and at most, and products for that.
+STIFF_AFTER = (50, 800)
+FEW_PRODUCTS = 6
+#: The product of a step and the fastest rate from which that rate limits steps: their stability ends at 3.3.
+STIFF = 2.5
+#: Products of the Jacobian with directions in one of the three spans of a step, at most, and numbers in its
+#: basis.
+MOST_PRODUCTS = 80
+SPAN_NUMBERS = 2**26
+#: The share of a step's tolerance that may be left outside a span.
+SPAN_SHARE = 0.02
+#: Exponential steps in a row that may be dearer than those of the loop.
+DEAR_STEPS = 6
+
 # When a flow is given up, or followed by another method.
 
 #: Steps before a flow may be given up, and the number of recorded times from which its pace is measured.

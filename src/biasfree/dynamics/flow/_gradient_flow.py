@@ -24,6 +24,7 @@ from biasfree.dynamics.events._two_layers import TwoLayers
 from biasfree.dynamics.network._layout import parts_of
 from biasfree.dynamics.network._state import STAGES, Saves
 from biasfree.dynamics.population._field import PopulationField, fields_of
+from biasfree.dynamics.steps._exponential import Exponential
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.steps._loop import Code
 from biasfree.networks import Network
@@ -334,6 +335,7 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
     something happens in one, and `kinks` attends to it."""
     end, levels, size = float(ts[-1]), recorder.levels, len(flow.state.theta)
     pace = _Pace(flow, limits, end)
+    exponential = Exponential(flow)
     slots, call = max(1, policy.BLOCK_ELEMENTS // size), _steps_per_call(flow)
     levels.reach(0.0, flow.loss(flow.state.theta))
     with Progress("gradient flow") as progress:
@@ -343,7 +345,9 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
             flow.state.status.saved = 0
             code = Code.PAUSED
             while code == Code.PAUSED:
-                code = _advance(flow, kinks, saves, levels, min(call, limits.max_steps - flow.tried))
+                code = _advance(
+                    flow, kinks, exponential, saves, levels, min(call, limits.max_steps - flow.tried)
+                )
                 progress.update(flow.t / end if end else 1.0)
                 progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
                 pace.check(code)
@@ -353,18 +357,24 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
         recorder.add_last(flow.t, _params(flow.state.theta, flow), flow.loss(flow.state.theta))
 
 
-def _advance(flow: Flow, kinks: Kinks, saves: Saves, levels: Levels, most: int) -> Code:
+def _advance(
+    flow: Flow, kinks: Kinks, exponential: Exponential, saves: Saves, levels: Levels, most: int
+) -> Code:
     """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
     flow.save_present(saves)
-    end = due = flow.tried
-    end += most
+    end = flow.tried + most
     while flow.tried < end:
-        if flow.tried >= due:
-            due = flow.tried + int(min(end - flow.tried, kinks.prepare()))
-        code = flow.run(saves, levels.next, most=due - flow.tried)
+        due = min(end - flow.tried, kinks.prepare())
+        plain = exponential.prepare()
+        if flow.saved == len(saves.ts):
+            return Code.SAVED
+        if plain:
+            code = flow.run(saves, levels.next, most=int(min(due, plain)))
+        else:
+            code = exponential.step(saves, levels.next)
         if code == Code.PAUSED:
-            due = flow.tried
-        elif code in (Code.PENDING, Code.EVENT):
+            continue
+        if code in (Code.PENDING, Code.EVENT):
             kinks.attend(code, saves, levels)
             if levels.done:
                 return Code.SAVED

@@ -28,6 +28,12 @@ def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     return wrong
 
 
+@native
+def project_all(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """Project a direction on those that constraints allow; after an evaluation at θ."""
+    constrain(theta, signs, field, 0.0, out)
+
+
 @inner
 def constrain(theta: Vector, signs: Signs, field: Field, l2: float, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the

@@ -11,7 +11,7 @@ from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._classes import class_loss
 from biasfree.dynamics.evaluate._sorting import no_classes
-from biasfree.dynamics.kinks._constraints import jump_of, unit_rate
+from biasfree.dynamics.kinks._constraints import jump_of, project_all, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
@@ -34,7 +34,7 @@ from biasfree.dynamics.network._layout import (
 )
 from biasfree.dynamics.network._records import Constraints, Field, Rays, Shape, Tolerance, Workspace
 from biasfree.dynamics.network._state import DENSE, Saves, state_of
-from biasfree.dynamics.steps._loop import Code, run
+from biasfree.dynamics.steps._loop import Code, error_of, run
 from biasfree.networks import Network
 
 #: The size, relative to the largest array, below which one that begins at zero is zero but for rounding.
@@ -236,6 +236,17 @@ class Flow:
         found = np.zeros_like(direction)
         velocity_along(self.state.theta, direction, self.state.signs, self.field, self._turned, found)
         return found
+
+    def error_of(self, direction: np.ndarray) -> float:
+        """The error allowed that a change of the weights by this direction makes use of, 1 for all of it;
+        relative to the weights at the end of the step under way."""
+        self.state.dense[:] = direction / self.state.status.trial
+        return float(error_of(self.state, self.shape, self.tolerance))
+
+    def project(self, direction: np.ndarray) -> None:
+        """Take from a direction what constraints do not allow, after `examine`."""
+        if self.constraints.size:
+            project_all(self.state.theta, self.state.signs, self.field, direction)
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""

@@ -98,7 +98,10 @@ def run(
         tried += 1
         if not _evaluate_stages(state, _end(state, saves), field, classes, tolerance):
             continue
-        error = max(_error(state, shape, tolerance), own_error(state, shape))
+        for begin in range(0, len(state.dense), COLUMNS):
+            end = min(begin + COLUMNS, len(state.dense))
+            combination(ERROR, state.stages, begin, end, state.dense[begin:end])
+        error = error_of(state, shape, tolerance)
         if not error <= 1:
             status.rejected += 1
             shrink = min(max(0.9 * error**-0.2, 0.1), 0.9) if error < np.inf else 0.1
@@ -182,12 +185,15 @@ def _loss(theta: Vector, state: State, field: Field, classes: Classes) -> float:
     return loss(theta, state.signs, field)
 
 
+@native
+def error_of(state: State, shape: Shape, tolerance: Tolerance) -> float:
+    """The error of the step under way, its length times `state.dense`, over the error allowed; the largest of
+    all layers, and of neurons with a tolerance of their own."""
+    return max(_largest_of_layers(state, shape, tolerance), own_error(state, shape))
+
+
 @summing
-def _error(state: State, shape: Shape, tolerance: Tolerance) -> float:
-    """The error of the step under way over the error allowed, the largest of all layers."""
-    for begin in range(0, len(state.dense), COLUMNS):
-        end = min(begin + COLUMNS, len(state.dense))
-        combination(ERROR, state.stages, begin, end, state.dense[begin:end])
+def _largest_of_layers(state: State, shape: Shape, tolerance: Tolerance) -> float:
     h, worst = state.status.trial, 0.0
     for layer in range(len(shape.sizes) - 1):
         width = shape.sizes[layer + 1]
