@@ -63,12 +63,13 @@ SPAN_NUMBERS = 2**26
 SPAN_SHARE = 0.02
 #: Exponential steps in a row that may be dearer than those of the loop.
 DEAR_STEPS = 6
+#: Steps after which it is asked again whether a flow has converged; and the change of each neuron, relative
+#: to its weights, that it may still make then in as much time as it has taken.
+REST_AFTER = 25
+REST = 1e-6
 
 # When a flow is given up, or followed by another method.
 
-#: Steps before a flow may be given up, and the number of recorded times from which its pace is measured.
-PACE_STEPS = 10_000
-PACE_MARKS = 64
 #: Events that method="auto" follows one by one before it changes to steps.
 MOST_EVENTS = 10_000
 #: Decisions at one time after which the flow is given up.

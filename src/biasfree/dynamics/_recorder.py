@@ -26,6 +26,7 @@ SLOTS, BLOCK_ELEMENTS = 64, 2**25
 SAME_TIME = 1e-13
 NO_LEVEL = -np.inf  # below any loss: a run without levels never reaches it
 LEVEL_REACHED = "loss level reached"
+CONVERGED = "converged"
 #: Seconds before a bar appears.
 PATIENCE = 2.0
 Result = TypeVar("Result")
@@ -45,11 +46,13 @@ def levels_of(until: Any) -> tuple[float, ...]:
 
 
 class Levels:
-    """The levels of one run; the highest one not yet reached is `next`, and the run ends at the lowest."""
+    """The levels of one run; the highest one not yet reached is `next`, and the run ends at the lowest. One
+    that goes `to_rest` ends where it has converged."""
 
-    def __init__(self, levels: Sequence[float]):
+    def __init__(self, levels: Sequence[float], *, to_rest: bool = False):
         self._levels = tuple(levels)
         self._times: dict[float, float] = {}
+        self.to_rest, self.at_rest = to_rest, False
 
     @property
     def next(self) -> float:
@@ -63,8 +66,8 @@ class Levels:
 
     @property
     def done(self) -> bool:
-        """Whether the lowest level is reached."""
-        return self.lowest in self._times
+        """Whether the lowest level is reached, or the flow is at rest."""
+        return self.at_rest or self.lowest in self._times
 
     def reach(self, t: float, loss: float) -> None:
         """Record that the loss fell to `loss` at time t; levels reached earlier keep their times."""
@@ -91,6 +94,8 @@ class Levels:
     @property
     def ending(self) -> str:
         """The reason why a flow with these levels ended."""
+        if self.at_rest:
+            return CONVERGED
         return LEVEL_REACHED if self.done else "end of ts"
 
     @property
@@ -114,8 +119,10 @@ class Recorder:
         l2: float,
         save: Callable[[Network], Any] | None,
         until: Sequence[float] = (),
+        *,
+        to_rest: bool = False,
     ):
-        self.levels = Levels(until)
+        self.levels = Levels(until, to_rest=to_rest)
         self._network, self._l2, self._save = network, l2, save
         self._ts: list[np.ndarray] = []
         self._losses: list[np.ndarray] = []

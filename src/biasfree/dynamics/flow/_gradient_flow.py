@@ -16,7 +16,7 @@ from biasfree.data import Dataset, Population
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._jax import require_jax
 from biasfree.dynamics._problem import Params, Problem, for_each, has_populations, problem_of, times_of
-from biasfree.dynamics._recorder import Levels, Progress, Recorder, levels_of, run_in_threads
+from biasfree.dynamics._recorder import CONVERGED, Levels, Progress, Recorder, levels_of, run_in_threads
 from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._sides import branches_initially
@@ -24,7 +24,7 @@ from biasfree.dynamics.events._two_layers import TwoLayers
 from biasfree.dynamics.network._layout import parts_of
 from biasfree.dynamics.network._state import STAGES, Saves
 from biasfree.dynamics.population._field import PopulationField, fields_of
-from biasfree.dynamics.steps._exponential import Exponential
+from biasfree.dynamics.steps._exponential import Exponential, at_rest
 from biasfree.dynamics.steps._flow import Flow, Limits, UnfinishedError
 from biasfree.dynamics.steps._loop import Code
 from biasfree.networks import Network
@@ -38,8 +38,6 @@ LEAST_RTOL = float(np.finfo(float).eps) / policy.LOCAL_SHARE
 METHODS = ("auto", *DEFAULTS)
 #: Bound on products of weights and inputs up to which nothing can overflow.
 LARGE = 1e70
-#: Stands for zero in denominators.
-TINY = float(np.finfo(float).tiny)
 
 
 class FlowOptions(TypedDict, total=False):
@@ -52,7 +50,7 @@ class FlowOptions(TypedDict, total=False):
     atol: float | None
     max_steps: int | None
     train: Sequence[bool] | None
-    until: float | Sequence[float] | None
+    until: float | Sequence[float] | str | None
     save: Callable[[Network], Any] | None
 
 
@@ -79,7 +77,7 @@ def gradient_flow(
     atol: float | None = None,
     max_steps: int | None = None,
     train: Sequence[bool] | None = None,
-    until: float | Sequence[float] | None = None,
+    until: float | Sequence[float] | str | None = None,
     save: Callable[[Network], Any] | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Gradient flow from `network`, the state at t = 0, saved at the times `ts`.
@@ -110,6 +108,8 @@ def gradient_flow(
 
     `until` stops the flow where the data loss falls to that level. Of several levels, the lowest one stops
     it; `stats.reached` has the time of each, in the order given, and ∞ for a level not reached.
+    until="converged" stops it, at any time before the end of `ts`, where it slows down and, as linearized
+    there, would change no neuron by more than 1e-6 of its weights in as much time as it has taken.
 
     `data` may be a `bf.data.Population`, infinite data: two layers of one output, square loss, "smooth". The
     loss is then exact to rounding of E[y²]. A neuron that shrinks to w = 0 rests there until it can grow in
@@ -126,7 +126,8 @@ def gradient_flow(
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
         max_steps=None if max_steps is None else whole("max_steps", max_steps),
-        levels=levels_of(until),
+        levels=() if until == CONVERGED else levels_of(until),
+        to_rest=until == CONVERGED,
         save=save,
     )
     if has_populations(data):
@@ -151,6 +152,7 @@ class _Request:
     atol: float | None
     max_steps: int | None
     levels: tuple[float, ...]
+    to_rest: bool
     save: Callable[[Network], Any] | None
 
     @property
@@ -273,7 +275,8 @@ class _Run:
 
     def _recorder(self) -> Recorder:
         network, request = self.problem.networks[self.i], self.request
-        return Recorder(network, self.problem.l2, request.save, request.levels)
+        levels = request.levels
+        return Recorder(network, self.problem.l2, request.save, levels, to_rest=request.to_rest)
 
     def _followed(self, method: str, flow: Flow, kinks: Kinks, log: Log, limits: Limits) -> Trajectory:
         recorder = self._recorder()
@@ -334,7 +337,6 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
     """Follow the flow through `ts`, block after block, and record the states there. `Flow` takes steps until
     something happens in one, and `kinks` attends to it."""
     end, levels, size = float(ts[-1]), recorder.levels, len(flow.state.theta)
-    pace = _Pace(flow, limits, end)
     exponential = Exponential(flow)
     slots, call = max(1, policy.BLOCK_ELEMENTS // size), _steps_per_call(flow)
     levels.reach(0.0, flow.loss(flow.state.theta))
@@ -350,7 +352,8 @@ def _follow(flow: Flow, kinks: Kinks, ts: np.ndarray, limits: Limits, recorder: 
                 )
                 progress.update(flow.t / end if end else 1.0)
                 progress.saved(saves.ts[: flow.saved], saves.losses[: flow.saved])
-                pace.check(code)
+                if code == Code.FAILED or (code == Code.PAUSED and flow.tried >= limits.max_steps):
+                    raise UnfinishedError(_unfinished(flow, code, limits, end))
             done = flow.saved
             recorder.add(saves.ts[:done], _params(saves.states[:done], flow), saves.losses[:done])
     if levels.done:
@@ -363,10 +366,16 @@ def _advance(
     """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
     flow.save_present(saves)
     end = flow.tried + most
+    asked = flow.tried
     while flow.tried < end:
         due = min(end - flow.tried, kinks.prepare())
+        if levels.to_rest:
+            due = min(due, policy.REST_AFTER)
+            if flow.tried >= asked:
+                asked = flow.tried + policy.REST_AFTER
+                levels.at_rest = at_rest(flow)
         plain = exponential.prepare()
-        if flow.saved == len(saves.ts):
+        if flow.saved == len(saves.ts) or levels.at_rest:
             return Code.SAVED
         if plain:
             code = flow.run(saves, levels.next, most=int(min(due, plain)))
@@ -394,77 +403,18 @@ def _params(states: np.ndarray, flow: Flow) -> Params:
     return Params(tuple(weights), tuple(biases))
 
 
-class _Pace:
-    """Time reached against steps used, to give up early if the steps allowed cannot suffice.
-
-    A step is never much longer than the inverse of the network's fastest rate, even at rest. Then the pace is
-    steady, and the number of steps left can be predicted.
-    """
-
-    def __init__(self, flow: Flow, limits: Limits, end: float):
-        self._flow, self._limits, self._end = flow, limits, end
-        self._marks: list[tuple[int, float]] = [(0, 0.0)]
-        self._earlier: tuple[int, float, np.ndarray] | None = None
-
-    def check(self, code: Code) -> None:
-        """Record the time and the weights reached; raise if the flow cannot end."""
-        steps, t = self._flow.tried, self._flow.t
-        if steps > self._marks[-1][0]:
-            self._marks.append((steps, t))
-        if len(self._marks) > 2 * policy.PACE_MARKS:
-            del self._marks[1:-1:2]
-        if self._earlier is None or steps >= 2 * self._earlier[0]:
-            self._earlier = steps, t, self._flow.state.theta.copy()
-        if code == Code.FAILED:
-            raise UnfinishedError(self._broken())
-        if code == Code.PAUSED and (steps >= self._limits.max_steps or self._hopeless()):
-            raise UnfinishedError(self._too_slow())
-
-    def _hopeless(self) -> bool:
-        """Whether the pace no longer grows, and twice the steps allowed would be too few at that pace."""
-        steps, t = self._marks[-1]
-        (half, before), (most, later) = self._mark(steps / 2), self._mark(3 * steps / 4)
-        if steps < max(self._limits.max_steps / 20, policy.PACE_STEPS) or most == half:
-            return False
-        first, second = (later - before) / (most - half), (t - later) / (steps - most)
-        return second <= 1.5 * first and self._end - t > second * (2 * self._limits.max_steps - steps)
-
-    def _mark(self, steps: float) -> tuple[int, float]:
-        """The last record at or before this number of steps."""
-        return next(mark for mark in reversed(self._marks) if mark[0] <= steps)
-
-    def _too_slow(self) -> str:
-        """The reason why the flow was given up, and what to try."""
-        (steps, t), (half, before) = self._marks[-1], self._mark(self._marks[-1][0] / 2)
-        needed = steps + (self._end - t) / max(t - before, TINY * self._end) * (steps - half)
-        where = (
-            f"{self._reached()}, after {steps} steps (max_steps = {self._limits.max_steps}); at this "
-            f"pace it needs {needed:.1e}. "
-        )
-        if self._earlier is not None and self._earlier[1] < t:
-            theta = self._flow.state.theta
-            size, change = float(np.linalg.norm(theta)), float(np.linalg.norm(theta - self._earlier[2]))
-            moved = change / size if size > 0 else 0.0
-            if moved <= self._limits.rtol:
-                return (
-                    f"{where}The weights are at rest: since t = {self._earlier[1]:.6g} they have moved by "
-                    f"{moved:.1e} of their norm. End ts there, or raise max_steps."
-                )
-        return f"{where}Raise max_steps or rtol, or end ts earlier.{self._advice()}"
-
-    def _broken(self) -> str:
-        """The message of a flow that no step can continue."""
+def _unfinished(flow: Flow, code: Code, limits: Limits, end: float) -> str:
+    """The reason why the flow was given up, and what to try."""
+    where = f"the flow stopped at t = {flow.t:.6g} of {end:g} at rtol = {limits.rtol:g}"
+    advice = ' method="steps" is less accurate by default.'
+    if flow.shape.follow:
+        advice = ' At kinks, where the field jumps, use method="events" or method="steps".'
+    if code == Code.FAILED:
         return (
-            f"{self._reached()}: no step is accurate enough there, however short, as where weights "
-            f"diverge. Raise rtol or end ts earlier.{self._advice()}"
+            f"{where}: no step is accurate enough there, however short, as where weights diverge. Raise rtol "
+            f"or end ts earlier.{advice}"
         )
-
-    def _reached(self) -> str:
-        """The time at which the flow stopped, in words."""
-        return f"the flow stopped at t = {self._flow.t:.6g} of {self._end:g} at rtol = {self._limits.rtol:g}"
-
-    def _advice(self) -> str:
-        """Another method to try."""
-        if self._flow.shape.follow:
-            return ' At kinks, where the field jumps, use method="events" or method="steps".'
-        return ' method="steps" is less accurate by default.'
+    return (
+        f"{where}, after {flow.tried} steps (max_steps = {limits.max_steps}). Raise max_steps or rtol, or "
+        f"end ts earlier.{advice}"
+    )

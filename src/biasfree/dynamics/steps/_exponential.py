@@ -16,9 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from biasfree.arrays import Float
+from biasfree.arrays import Float, row_norms
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._recorder import NO_LEVEL
+from biasfree.dynamics.network._layout import parts_of
+from biasfree.dynamics.network._records import Shape
 from biasfree.dynamics.network._state import DENSE, STAGES, Saves
 from biasfree.dynamics.steps._flow import Flow
 from biasfree.dynamics.steps._loop import Code
@@ -98,6 +100,38 @@ class Exponential:
         self._excused -= 1
         if not self._excused:
             self._wait()
+
+
+def at_rest(flow: Flow) -> bool:
+    """Whether the flow slows down and, linearized, would change no neuron by more than a small share of its
+    weights in as much time as it has taken. A neuron that shrinks may go on to do so, if it is small."""
+    if flow.classes.active:
+        return False
+    theta, elapsed = flow.state.theta, flow.t
+    flow.examine(theta)
+    if not flow.velocity.any():
+        return True
+    if not elapsed > 0:
+        return False
+    flow.state.arrival[:] = theta
+    flow.state.status.trial = elapsed
+    span = _span(flow, flow.velocity.copy(), policy.MOST_PRODUCTS, elapsed)
+    if span.modes[0] ** 2 @ span.rates > 0 or flow.error_of(span.missing(elapsed)) > policy.SPAN_SHARE:
+        return False
+    change = span.apply(lambda z: elapsed * phi(1, elapsed * z))
+    for before, moved in zip(_neurons(theta, flow.shape), _neurons(change, flow.shape), strict=True):
+        sizes, moves = row_norms(before), row_norms(moved)
+        shrinks = row_norms(before + moved) <= sizes
+        allowed = policy.REST * np.where(shrinks, np.linalg.norm(sizes), sizes)
+        if (moves > allowed).any():
+            return False
+    return True
+
+
+def _neurons(theta: Float[np.ndarray, "N"], shape: Shape) -> list[Float[np.ndarray, "h d"]]:
+    """What every neuron receives, layer by layer, with its bias."""
+    weights, biases = parts_of(theta, shape)
+    return [np.column_stack(pair) for pair in zip(weights, biases, strict=True)] if biases else weights
 
 
 class _Step:
