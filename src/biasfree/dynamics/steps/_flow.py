@@ -11,7 +11,7 @@ from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._classes import class_loss
 from biasfree.dynamics.evaluate._sorting import no_classes
-from biasfree.dynamics.kinks._constraints import jump_of, unit_rate
+from biasfree.dynamics.kinks._constraints import jump_at, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
@@ -239,7 +239,7 @@ class Flow:
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""
-        return jump_of(tuple(unit), self.field)
+        return jump_at(tuple(unit), self.field)
 
     def budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""

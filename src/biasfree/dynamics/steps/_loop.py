@@ -17,7 +17,7 @@ from biasfree.dynamics.evaluate._classes import class_loss, class_velocity, keep
 from biasfree.dynamics.kinks._constraints import slack, velocity
 from biasfree.dynamics.kinks._crossings import budget_of, first_event, pass_kinks
 from biasfree.dynamics.kinks._fading import own_error, restore_balances, stay_on_hyperplanes
-from biasfree.dynamics.network._compiled import inner, native, summing, view
+from biasfree.dynamics.network._compiled import inner, native, summing
 from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._records import (
     Classes,
@@ -122,7 +122,7 @@ def run(
             return _PENDING
 
 
-@view
+@inner
 def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, tolerance: Tolerance) -> bool:
     """The stages of the next step; returns whether residuals could stand still within it where they were
     taken to do so."""
@@ -157,13 +157,13 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
     return not still or status.still
 
 
-@view
+@inner
 def _end(state: State, saves: Saves) -> float:
     """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
     return saves.ts[state.status.saved] if state.status.stops else saves.ts[-1]
 
 
-@view
+@inner
 def _begin(state: State, workspace: Workspace, classes: Classes) -> None:
     """Keep the forces at the start of a step, and choose the first length."""
     copy(workspace.force, workspace.before)
