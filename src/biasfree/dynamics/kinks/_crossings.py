@@ -11,14 +11,7 @@ import numpy as np
 from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
 from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces, layers
 from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
-from biasfree.dynamics.kinks._constraints import (
-    give_sign,
-    jump_at,
-    project,
-    rate_of,
-    slack,
-    velocity,
-)
+from biasfree.dynamics.kinks._constraints import give_sign, jump_at, project, rate_of, slack, velocity
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
 from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.network._field import beyond_rounding

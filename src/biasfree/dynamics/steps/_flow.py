@@ -15,13 +15,7 @@ from biasfree.dynamics.kinks._constraints import jump_at, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
-from biasfree.dynamics.kinks._units import (
-    FirstLayer,
-    Unit,
-    Watch,
-    constraints_of,
-    no_constraints,
-)
+from biasfree.dynamics.kinks._units import FirstLayer, Unit, Watch, constraints_of, no_constraints
 from biasfree.dynamics.network._curvature import velocity_along
 from biasfree.dynamics.network._field import holds, loss
 from biasfree.dynamics.network._layout import (

@@ -19,14 +19,7 @@ from biasfree.dynamics.kinks._crossings import budget_of, first_event, pass_kink
 from biasfree.dynamics.kinks._fading import own_error, restore_balances, stay_on_hyperplanes
 from biasfree.dynamics.network._compiled import inner, native, summing
 from biasfree.dynamics.network._field import holds, loss
-from biasfree.dynamics.network._records import (
-    Classes,
-    Field,
-    Shape,
-    Tolerance,
-    Vector,
-    Workspace,
-)
+from biasfree.dynamics.network._records import Classes, Field, Shape, Tolerance, Vector, Workspace
 from biasfree.dynamics.network._state import STAGES, Saves, State, combine_stages, dense
 from biasfree.dynamics.network._vectors import combination, copy, norm
 
