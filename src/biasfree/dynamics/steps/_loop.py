@@ -110,7 +110,7 @@ def run(
             cost *= KINK_SHARE * tolerance.rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
         status.spread |= classes.stay[0] == 0 or (fraction < 1 and classes.middle > 0)
-        status.low = level > -np.inf and _loss(state.arrival, state, field, classes) <= level
+        status.low = level > -np.inf and loss_at(state.arrival, state, field, classes) <= level
         if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
             return _PENDING
 
@@ -167,8 +167,8 @@ def _begin(state: State, workspace: Workspace, classes: Classes) -> None:
         state.status.length = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
 
 
-@inner
-def _loss(theta: Vector, state: State, field: Field, classes: Classes) -> float:
+@native
+def loss_at(theta: Vector, state: State, field: Field, classes: Classes) -> float:
     """The data loss at θ, by class if there are any."""
     if classes.active:
         return class_loss(theta, field.shape, classes)
@@ -229,7 +229,7 @@ def _take(state: State, saves: Saves, field: Field, classes: Classes, rtol: floa
         i = status.saved
         dense(state, min(max((saves.ts[i] - status.time) / h, 0.0), 1.0) if h > 0 else 0.0)
         copy(state.dense, saves.states[i])
-        saves.losses[i] = _loss(state.dense, state, field, classes)
+        saves.losses[i] = loss_at(state.dense, state, field, classes)
         status.saved += 1
     if fraction == 1.0:
         copy(state.arrival, state.theta)
