@@ -84,7 +84,7 @@ def _native() -> Found:
     folder = flow_cache()
     if folder is None:
         return (
-            "every process compiles flows anew, for about a minute, because no folder keeps them; "
+            "every process compiles flows anew, for half a minute, because no folder keeps them; "
             "set NUMBA_CACHE_DIR to a folder that you can write",
             Verdict.SLOW,
         )

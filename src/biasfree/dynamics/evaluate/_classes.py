@@ -83,7 +83,7 @@ def _decay(theta: Vector, shape: Shape, out: Vector) -> None:
             out[i] = out[i] - shape.l2 * theta[i] if shape.train[layer] else 0.0
 
 
-@native
+@inner
 def class_loss(theta: Vector, shape: Shape, classes: Classes) -> float:
     """The data loss."""
     _gather(theta, shape, classes)

@@ -29,7 +29,7 @@ from biasfree.dynamics.evaluate._merging import SampleMerging, merged_rays, merg
 from biasfree.dynamics.events import _sides as sides
 from biasfree.dynamics.events._event import Log, could_matter, first_part, settle, size_of
 from biasfree.dynamics.events._passing import Passage, Passing
-from biasfree.dynamics.kinks._constraints import set_sign
+from biasfree.dynamics.kinks._constraints import give_sign
 from biasfree.dynamics.kinks._crossings import CROSS, at_hyperplane
 from biasfree.dynamics.kinks._decide import Neuron
 from biasfree.dynamics.kinks._units import Unit, place_of, unit_at
@@ -117,7 +117,7 @@ class Deep:
 
     def _put(self, unit: Unit, side: int) -> None:
         """Put a unit on a side of its hyperplane, and those above it that see nothing else."""
-        set_sign(tuple(unit), side, self._flow.state.signs, self._flow.field)
+        give_sign(tuple(unit), side, self._flow.state.signs, self._flow.field)
         sides.update_above_unit(self._flow, unit)
 
     def _let_go(self) -> None:
@@ -179,7 +179,7 @@ class Deep:
             self._log.counts["crossings"] += 1
             return
         sides.pin(flow, unit)
-        set_sign(tuple(unit), 0, flow.state.signs, flow.field)
+        give_sign(tuple(unit), 0, flow.state.signs, flow.field)
         flow.constrain([*flow.units, unit])
         self._log.counts["slides"] += 1
         self._log.note(["slides"], unit.layer, unit.neuron)
@@ -286,7 +286,7 @@ class Chattering:
     def _put(self, units: list[Unit], way: tuple[int, ...], others: list[Unit]) -> None:
         flow = self._flow
         for unit, sign in zip(units, way, strict=True):
-            set_sign(tuple(unit), sign, flow.state.signs, flow.field)
+            give_sign(tuple(unit), sign, flow.state.signs, flow.field)
         flow.constrain([*others, *(unit for unit, sign in zip(units, way, strict=True) if not sign)])
 
 

@@ -29,12 +29,6 @@ def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
 
 
 @native
-def project_all(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
-    """Project a direction on those that constraints allow; after an evaluation at θ."""
-    constrain(theta, signs, field, 0.0, out)
-
-
-@inner
 def constrain(theta: Vector, signs: Signs, field: Field, l2: float, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients. `l2` is what shrinks neurons at rest."""
@@ -299,12 +293,6 @@ def pin(unit: Place, z: float, theta: Vector, signs: Signs, field: Field) -> flo
 
 
 @native
-def jump_of(unit: Place, field: Field) -> float:
-    """`jump_at`, for Python: native callers give constants, which would be other types."""
-    return jump_at(unit, field)
-
-
-@inner
 def jump_at(unit: Place, field: Field) -> float:
     """The difference of the multipliers of ∇z on the two sides of a unit, negative where they attract; in the
     first layer its line, with all rays of it, counts."""
@@ -319,12 +307,6 @@ def jump_at(unit: Place, field: Field) -> float:
 
 
 @native
-def set_sign(unit: Place, sign: int, signs: Signs, field: Field) -> None:
-    """`give_sign`, for Python."""
-    give_sign(unit, sign, signs, field)
-
-
-@inner
 def give_sign(unit: Place, sign: int, signs: Signs, field: Field) -> None:
     """Give a unit the sign +1 (active), −1 (inactive) or 0 (slides). In the first layer all rays of its line
     follow: those in the same direction get the same sign, opposite ones the opposite sign."""

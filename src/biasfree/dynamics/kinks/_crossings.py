@@ -11,16 +11,9 @@ import numpy as np
 from biasfree.dynamics._policy import KINK_SHARE, MOST_AT_ONCE
 from biasfree.dynamics.evaluate._classes import class_velocity, keep_forces, layers
 from biasfree.dynamics.kinks._class_search import class_cross, class_flip, class_search
-from biasfree.dynamics.kinks._constraints import (
-    give_sign,
-    jump_at,
-    project,
-    rate_of,
-    slack,
-    velocity,
-)
+from biasfree.dynamics.kinks._constraints import give_sign, jump_at, project, rate_of, slack, velocity
 from biasfree.dynamics.kinks._search import flip_wrong, search, wrong_units
-from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating, view
+from biasfree.dynamics.network._compiled import allocating, inner, native, native_allocating
 from biasfree.dynamics.network._field import beyond_rounding
 from biasfree.dynamics.network._layout import place
 from biasfree.dynamics.network._records import Classes, Field, Integers, Shape, Tolerance, Vector
@@ -68,7 +61,7 @@ def first_event(state: State, field: Field, classes: Classes, budget: float) -> 
     return search(state, field, budget)
 
 
-@view
+@inner
 def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) -> bool:
     """After a part of a step: let units that are wrong cross, all of them if it was whole; returns whether
     everything is decided, and no more events than allowed."""
@@ -83,7 +76,7 @@ def pass_kinks(state: State, field: Field, classes: Classes, fraction: float) ->
     return decided and status.events <= status.most_events
 
 
-@view
+@inner
 def _step_over(state: State, field: Field, classes: Classes) -> None:
     """Give the units that are wrong at the end of a whole step the signs of their sides."""
     status = state.status
@@ -98,7 +91,7 @@ def _step_over(state: State, field: Field, classes: Classes) -> None:
         status.fresh = 0
 
 
-@view
+@inner
 def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
     """One event by class: units cross that are driven onward; returns whether no other one is wrong."""
     status = state.status
@@ -113,7 +106,7 @@ def _cross_by_class(state: State, shape: Shape, classes: Classes) -> bool:
     return blocked == 0
 
 
-@view
+@inner
 def _settle(state: State, field: Field) -> bool:
     """Let neurons cross until no unit is wrong and no constraint has ended; returns whether that was all. The
     last velocity is that of the next step."""

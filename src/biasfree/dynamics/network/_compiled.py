@@ -19,6 +19,8 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.serialize import dumps
 
 #: Division by zero gives infinity, as in NumPy.
@@ -27,16 +29,36 @@ _COUNTING: dict[str, Any] = {**_NATIVE, "_nrt": True}
 #: Without counts of references, which two thirds of the time of small networks went to: Numba counts every
 #: array of a record wherever it is handed on. The caller from Python holds all arrays meanwhile.
 _BORROWING: dict[str, Any] = {**_NATIVE, "_nrt": False}
-_INNER = {"no_cpython_wrapper": True}
 #: Folders of stored functions that were looked at in this process, and whether they can be used.
 _FOLDERS: dict[Path, bool] = {}
 _SAID: list[str] = []
 _STAMP = "biasfree-native-"
 
 
+class _Part(JITCodeLibrary):
+    """Code for native callers, optimized and made machine code as a part of theirs: Numba would do so for it
+    alone, too, and for whatever it calls, again in every caller, which took half of the time."""
+
+    def _optimize_final_module(self) -> None:
+        self._finalized = True
+        self._get_module_for_linking()  # a copy, for the callers
+        for function in self.get_defined_functions():
+            function.linkage = "available_externally"  # so that no machine code is made of it
+
+
+class _PartCompiler(Compiler):
+    """Numba's compiler, of such parts."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *given: Any):
+        super().__init__(typing, target, library or _Part(target.codegen(), "part"), *given)
+
+
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
+
+
 def native(function: Callable[..., Any]) -> Any:
-    """The function, compiled when it is first called, and stored on disk where a folder can be written; it
-    makes no arrays."""
+    """The function, compiled when Python first calls it, and stored on disk where a folder can be written; it
+    makes no arrays. For native callers it is `inner`."""
     return _stored(function, _BORROWING)
 
 
@@ -61,13 +83,13 @@ def allocating(function: Callable[..., Any]) -> Any:
 
 
 def view(function: Callable[..., Any]) -> Any:
-    """A part of the function that calls it: one that returns views of arrays, or is called in one place and
-    so large that to optimize it by itself, too, would take seconds."""
+    """A function that returns views of arrays: its lines stand for it in every caller."""
     return njit(inline="always", **_NATIVE, **_INNER)(function)
 
 
 def _stored(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    compiled = njit(**options, no_cpython_wrapper=False)(function)
+    compiled, part = njit(**options)(function), njit(**options, **_INNER)(function)
+    compiled.get_call_template, compiled.get_overload = part.get_call_template, part.get_overload
     try:
         compiled._cache = _Cache(function)  # as `cache=True` does, with a cache that raises nothing
     except RuntimeError as error:
@@ -100,7 +122,7 @@ def _clear(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not _SAID:
         _SAID.append("compiling")
-        print("biasfree: compiling its simulators; this is done once, in about a minute", file=sys.stderr)
+        print("biasfree: compiling its simulators; this is done once, in half a minute", file=sys.stderr)
 
 
 @cache

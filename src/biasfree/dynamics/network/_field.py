@@ -51,7 +51,7 @@ def evaluate(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     return wrong
 
 
-@native
+@inner
 def loss(theta: Vector, signs: Signs, field: Field) -> float:
     """The data loss, with the activation pattern of θ itself, but on merged rays with that of the signs."""
     _begin(theta, field)

@@ -9,21 +9,14 @@ import numpy as np
 from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
-from biasfree.dynamics.evaluate._classes import class_loss
 from biasfree.dynamics.evaluate._sorting import no_classes
-from biasfree.dynamics.kinks._constraints import jump_of, project_all, unit_rate
+from biasfree.dynamics.kinks._constraints import constrain, jump_at, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
-from biasfree.dynamics.kinks._units import (
-    FirstLayer,
-    Unit,
-    Watch,
-    constraints_of,
-    no_constraints,
-)
+from biasfree.dynamics.kinks._units import FirstLayer, Unit, Watch, constraints_of, no_constraints
 from biasfree.dynamics.network._curvature import velocity_along
-from biasfree.dynamics.network._field import holds, loss
+from biasfree.dynamics.network._field import holds
 from biasfree.dynamics.network._layout import (
     empty_workspace,
     no_merged,
@@ -34,7 +27,7 @@ from biasfree.dynamics.network._layout import (
 )
 from biasfree.dynamics.network._records import Constraints, Field, Rays, Shape, Tolerance, Workspace
 from biasfree.dynamics.network._state import DENSE, Saves, state_of
-from biasfree.dynamics.steps._loop import Code, error_of, run
+from biasfree.dynamics.steps._loop import Code, error_of, loss_at, run
 from biasfree.networks import Network
 
 #: The size, relative to the largest array, below which one that begins at zero is zero but for rounding.
@@ -184,9 +177,7 @@ class Flow:
 
     def loss(self, theta: np.ndarray) -> float:
         """The data loss at θ."""
-        if self.classes.active:
-            return float(class_loss(theta, self.shape, self.classes))
-        return float(loss(theta, self.state.signs, self.field))
+        return float(loss_at(theta, self.state, self.field, self.classes))
 
     def holds(self) -> bool:
         """Whether merged rays stood for all rays at the state evaluated last."""
@@ -246,11 +237,11 @@ class Flow:
     def project(self, direction: np.ndarray) -> None:
         """Take from a direction what constraints do not allow, after `examine`."""
         if self.constraints.size:
-            project_all(self.state.theta, self.state.signs, self.field, direction)
+            constrain(self.state.theta, self.state.signs, self.field, 0.0, direction)
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""
-        return jump_of(tuple(unit), self.field)
+        return jump_at(tuple(unit), self.field)
 
     def budget(self) -> float:
         """The error in θ that kinks stepped over may cost."""

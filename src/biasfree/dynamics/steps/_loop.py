@@ -17,16 +17,9 @@ from biasfree.dynamics.evaluate._classes import class_loss, class_velocity, keep
 from biasfree.dynamics.kinks._constraints import slack, velocity
 from biasfree.dynamics.kinks._crossings import budget_of, first_event, pass_kinks
 from biasfree.dynamics.kinks._fading import own_error, restore_balances, stay_on_hyperplanes
-from biasfree.dynamics.network._compiled import inner, native, summing, view
+from biasfree.dynamics.network._compiled import inner, native, summing
 from biasfree.dynamics.network._field import holds, loss
-from biasfree.dynamics.network._records import (
-    Classes,
-    Field,
-    Shape,
-    Tolerance,
-    Vector,
-    Workspace,
-)
+from biasfree.dynamics.network._records import Classes, Field, Shape, Tolerance, Vector, Workspace
 from biasfree.dynamics.network._state import STAGES, Saves, State, combine_stages, dense
 from biasfree.dynamics.network._vectors import combination, copy, norm
 
@@ -120,12 +113,12 @@ def run(
             cost *= KINK_SHARE * tolerance.rtol / budget
         # a kink that matters is decided unit by unit, so that no class may be at it
         status.spread |= classes.stay[0] == 0 or (fraction < 1 and classes.middle > 0)
-        status.low = level > -np.inf and _loss(state.arrival, state, field, classes) <= level
+        status.low = level > -np.inf and loss_at(state.arrival, state, field, classes) <= level
         if status.loose or status.low or status.spread or (status.wrong > 0 and not two_layers):
             return _PENDING
 
 
-@view
+@inner
 def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, tolerance: Tolerance) -> bool:
     """The stages of the next step; returns whether residuals could stand still within it where they were
     taken to do so."""
@@ -160,13 +153,13 @@ def _evaluate_stages(state: State, end: float, field: Field, classes: Classes, t
     return not still or status.still
 
 
-@view
+@inner
 def _end(state: State, saves: Saves) -> float:
     """The time that no step may pass: the last to be saved, or the next one if steps stop there."""
     return saves.ts[state.status.saved] if state.status.stops else saves.ts[-1]
 
 
-@view
+@inner
 def _begin(state: State, workspace: Workspace, classes: Classes) -> None:
     """Keep the forces at the start of a step, and choose the first length."""
     copy(workspace.force, workspace.before)
@@ -177,8 +170,8 @@ def _begin(state: State, workspace: Workspace, classes: Classes) -> None:
         state.status.length = 0.01 * size / speed if speed > 0 and size > 0 else 1.0
 
 
-@inner
-def _loss(theta: Vector, state: State, field: Field, classes: Classes) -> float:
+@native
+def loss_at(theta: Vector, state: State, field: Field, classes: Classes) -> float:
     """The data loss at θ, by class if there are any."""
     if classes.active:
         return class_loss(theta, field.shape, classes)
@@ -242,7 +235,7 @@ def _take(state: State, saves: Saves, field: Field, classes: Classes, rtol: floa
         i = status.saved
         dense(state, min(max((saves.ts[i] - status.time) / h, 0.0), 1.0) if h > 0 else 0.0)
         copy(state.dense, saves.states[i])
-        saves.losses[i] = _loss(state.dense, state, field, classes)
+        saves.losses[i] = loss_at(state.dense, state, field, classes)
         status.saved += 1
     if fraction == 1.0:
         copy(state.arrival, state.theta)
