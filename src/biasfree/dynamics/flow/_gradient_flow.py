@@ -358,10 +358,10 @@ def _advance(flow: Flow, kinks: Kinks, saves: Saves, levels: Levels, most: int) 
     flow.save_present(saves)
     end = due = flow.tried
     end += most
-    while flow.tried < end:
-        if flow.tried >= due:
-            due = flow.tried + int(min(end - flow.tried, kinks.prepare()))
-        code = flow.run(saves, levels.next, most=due - flow.tried)
+    while (tried := flow.tried) < end:
+        if tried >= due:
+            due = tried + int(min(end - tried, kinks.prepare()))
+        code = flow.run(saves, levels.next, most=due - tried)
         if code == Code.PAUSED:
             due = flow.tried
         elif code in (Code.PENDING, Code.EVENT):
