@@ -281,5 +281,5 @@ def put_on_sides(side: Side, hidden: Float[np.ndarray, "H D"], signs: Int[np.nda
 
 def keep_signs(side: Side, signs: Int[np.ndarray, "H R"]) -> None:
     """Bring the signs of all units up to date with those of single neurons."""
-    for h, sign in zip(side.neurons, side.sign, strict=False):
-        signs[h, side.at] = sign[side.rays.line] * side.rays.orient
+    sign = side.sign[: len(side.neurons), side.rays.line]
+    signs[side.neurons[:, None], side.at] = sign * side.rays.orient.astype(np.int8)

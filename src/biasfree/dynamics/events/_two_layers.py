@@ -6,6 +6,8 @@ rests, densely, unit by unit.
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from biasfree.arrays import row_norms
@@ -113,19 +115,25 @@ class TwoLayers:
         if not least < 0 or not len(flow.state.balance):
             return least
         inner, outer = flow.first.weights(flow.state.theta), parts_of(flow.state.theta, flow.shape)[0][1]
-        for unit, multiplier in zip(flow.units, flow.workspace.multipliers, strict=False):
-            beyond, h = abs(multiplier) + flow.jump(unit) / 2, unit.neuron
-            own = policy.OWN_SLACK * float(max(np.abs(inner[h]).max(), np.abs(outer[:, h]).max()))
-            if beyond > 0 and LEAST_SIZE < own < budget:
-                least = min(least, -beyond * budget / own)
-        return least
+        sizes = np.maximum(np.abs(inner).max(axis=1), np.abs(outer).max(axis=0))
+        own = policy.OWN_SLACK * sizes[flow.constraints.neuron]
+        beyond = np.abs(flow.workspace.multipliers[: len(own)]) + self._jumps() / 2
+        some = (beyond > 0) & (own > LEAST_SIZE) & (own < budget)
+        return float(np.min(-beyond[some] * budget / own[some], initial=least))
+
+    def _jumps(self) -> np.ndarray:
+        """The differences of multipliers on the two sides of units that slide."""
+        flow, slides, rays = self._flow, self._flow.constraints, self._flow.rays
+        force = flow.first.by_ray(flow.workspace.force)[slides.neuron]
+        by_line = np.add.reduceat(force, rays.first[:-1], axis=1)
+        return (1 - flow.shape.leak) * by_line[np.arange(len(force)), rays.line[slides.ray]]
 
     def _restless(self) -> np.ndarray:
         """The neurons that a constraint can no longer hold, or that watch a hyperplane."""
         flow, constraints = self._flow, self._flow.constraints
         found, multipliers = np.zeros(flow.shape.sizes[1], bool), flow.workspace.multipliers
-        for unit, multiplier in zip(flow.units, multipliers, strict=False):
-            found[unit.neuron] |= abs(multiplier) > -flow.jump(unit) / 2
+        jumps = self._jumps()
+        found[constraints.neuron[np.abs(multipliers[: len(jumps)]) > -jumps / 2]] = True
         force = flow.first.by_ray(flow.workspace.force)
         for h in constraints.rest:
             found[h] |= (constraints.ways @ force[h]).max() > 0
@@ -133,7 +141,7 @@ class TwoLayers:
             push = flow.jump(Unit(0, h, ray))
             if push > 0:
                 beyond = push * mix - multipliers[: len(mix)]
-                found[h] |= any(abs(beyond[j]) > -flow.jump(flow.units[j]) / 2 for j in range(begin, end))
+                found[h] |= (np.abs(beyond) > -jumps / 2)[begin:end].any()
         return found
 
     def _constrain(self, signs: np.ndarray) -> None:
@@ -144,15 +152,15 @@ class TwoLayers:
         resting = (signs == 0).all(axis=0)
         if first.decisions.drifts:
             resting &= ~first.weights(flow.state.theta).any(axis=1)
-        lines, neurons = np.nonzero((signs == 0) & ~resting)
-        pairs = sorted(zip(neurons.tolist(), lines.tolist(), strict=True))
-        watched = [one for h in sorted(set(neurons.tolist())) for one in self._watched(h, signs[:, h])]
-        flow.constrain([first.unit(h, q) for h, q in pairs], np.flatnonzero(resting), watched)
+        slides = ((signs == 0) & ~resting).T
+        several = np.flatnonzero(slides.sum(axis=1) > 1)  # the normals of two hyperplanes are independent
+        watched = [one for h in several.tolist() for one in self._watched(h, signs[:, h])]
+        neurons, lines = np.nonzero(slides)
+        units = map(Unit, repeat(0), neurons.tolist(), flow.rays.first[lines].tolist())
+        flow.constrain(list(units), np.flatnonzero(resting), watched)
 
     def _watched(self, h: int, signs: np.ndarray) -> list[Watch]:
         """The hyperplanes that a sliding neuron is on besides, unless they were decided for these signs."""
-        if np.count_nonzero(signs == 0) == 1:  # the normals of two hyperplanes are independent
-            return []
         first, rays = self._flow.first, self._flow.rays
         also = np.flatnonzero(first.decisions.implied(signs == 0) & (signs != 0))
         if not len(also) or self._settled.get(h) == tuple(signs):

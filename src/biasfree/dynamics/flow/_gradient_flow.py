@@ -365,14 +365,14 @@ def _advance(
 ) -> Code:
     """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
     flow.save_present(saves)
-    end = flow.tried + most
     asked = flow.tried
-    while flow.tried < end:
-        due = min(end - flow.tried, kinks.prepare())
+    end = asked + most
+    while (tried := flow.tried) < end:
+        due = min(end - tried, kinks.prepare())
         if levels.to_rest:
             due = min(due, policy.REST_AFTER)
-            if flow.tried >= asked:
-                asked = flow.tried + policy.REST_AFTER
+            if tried >= asked:
+                asked = tried + policy.REST_AFTER
                 levels.at_rest = at_rest(flow)
         plain = exponential.prepare()
         if flow.saved == len(saves.ts) or levels.at_rest:

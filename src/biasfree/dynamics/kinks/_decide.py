@@ -191,13 +191,9 @@ def departures(
     return sorted(((speed, np.array(signs)) for signs, speed in found.items()), key=lambda way: -way[0])
 
 
-def can_rest(normals: np.ndarray, above: np.ndarray, below: np.ndarray, rays: np.ndarray) -> bool:
+def can_rest(normals: np.ndarray, above: np.ndarray, below: np.ndarray, sides: np.ndarray) -> bool:
     """Whether a neuron may stay at w = 0: whether 0 is an average of the velocities around it (Filippov),
-    here of those in the cones next to the rays."""
-    rng = np.random.default_rng(0)
-    span = np.linalg.svd(normals, full_matrices=False)[2]
-    near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), policy.NEIGHBORS, len(span))) @ span
-    sides = np.unique(np.sign(near.reshape(-1, rays.shape[1]) @ normals.T), axis=0)
+    here of those in the cones on these sides."""
     velocities = np.where(sides > 0, above, below) @ normals
     size = np.abs(velocities).max()
     if size == 0:
@@ -358,12 +354,20 @@ class Decisions:
 
     def _leave(self, neuron: Neuron, t: float, signs: np.ndarray) -> set[str]:
         """Send a neuron at w = 0 along its fastest way out, or let it rest."""
-        around = (self.lines.normals, neuron.above, neuron.below, self.lines.rays)
-        ways = departures(*around)
+        around = (self.lines.normals, neuron.above, neuron.below)
+        ways = departures(*around, self.lines.rays)
         signs[:, neuron.h] = ways[0][1] if ways else 0
-        if len(ways) > 1 or (ways and can_rest(*around)):
+        if len(ways) > 1 or (ways and can_rest(*around, self._cones)):
             self.note_branch(t)
         return {"departures"} if ways else set()
+
+    @cached_property
+    def _cones(self) -> np.ndarray:
+        """The sides of the cones next to the rays."""
+        rays, normals, rng = self.lines.rays, self.lines.normals, np.random.default_rng(0)
+        span = np.linalg.svd(normals, full_matrices=False)[2]
+        near = rays[:, None] + 1e-3 * rng.normal(size=(len(rays), policy.NEIGHBORS, len(span))) @ span
+        return np.unique(np.sign(near.reshape(-1, rays.shape[1]) @ normals.T), axis=0)
 
     @cached_property
     def _span(self) -> np.ndarray:
