@@ -58,6 +58,15 @@ def test_the_limit_of_rounded_kinks():
     assert all(sum(events[kind] for events in happened) > 0 for kind in ("crossings", "slides", "releases"))
 
 
+@pytest.mark.parametrize("seed", [432, 1000])
+def test_a_unit_that_returns_by_itself_does_not_end_every_step(seed):
+    """Put on its hyperplane always, it would be there again at once (432); put on its side always, even from
+    where it is on its hyperplane up to its errors, it would return for ever (1000)."""
+    network, data, loss, ts = problem(seed)
+    run = bf.gradient_flow(network, data, ts, loss=loss, method="events", max_steps=400)
+    assert run.stats.stopped == "end of ts"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 11, 122, *(s for s in range(200, 240) if s not in NOT_UNIQUE)])
 def test_the_limit_of_rounded_kinks_in_more_problems(seed):

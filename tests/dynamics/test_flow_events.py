@@ -181,6 +181,18 @@ def test_inputs_whose_squares_vanish_change_nothing(factor):
     np.testing.assert_allclose(linear.loss, np.mean(CUBE.y**2) / 2, rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", [59, 134])
+def test_a_hyperplane_that_is_no_way_out_does_not_end_every_step(seed):
+    """Four samples lie in a plane, so that a neuron on two of their hyperplanes is on all four. One of them
+    repels, and yet the neuron has to slide on: it is asked once, or the flow would not advance."""
+    rng = np.random.default_rng(seed)
+    p, q = rng.normal(size=(2, 3))
+    data = bf.Dataset(np.vstack([p, q, p + q, p - q, rng.normal(size=3)]), rng.normal(size=5))
+    network = bf.networks.gaussian((3, 8, 1), scale=0.1, seed=seed)
+    run = bf.gradient_flow(network, data, [0, 20], method="events", rtol=1e-6, max_steps=400)
+    assert run.stats.stopped == "end of ts"
+
+
 def test_a_neuron_that_weak_forces_drive_into_a_hyperplane_slides_along_it():
     """At rest one side of a hyperplane exerts no force but that of the errors of steps: if it did not slide,
     the neuron would be back at once. Steps are then limited by the largest curvature only."""
