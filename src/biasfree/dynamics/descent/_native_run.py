@@ -144,8 +144,7 @@ class NativeRun:
         return take_steps(theta, *given, stops.astype(np.int64), saved, losses)
 
     def _keep(self, steps: np.ndarray, states: np.ndarray, losses: np.ndarray) -> None:
-        weights, biases = parts_of(states, self._field.shape)
-        self.run.keep(steps, Params(tuple(weights), tuple(biases)), losses)
+        self.run.keep(steps, self._params(states), losses)
 
     def _best(self) -> Params:
         """The weights of the lowest loss, to which the run returns."""
