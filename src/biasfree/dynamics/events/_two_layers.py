@@ -214,7 +214,7 @@ class ByClass:
             found = self._found(policy.CLASS_WORTH * min(self._share, 1.0))
             if found or not flow.classes.active:
                 self._patience = policy.SORT_AFTER
-                self._regroup(*(found or (self._nobody(active=True), 1.0)))
+                self._regroup(*(found or (self._nobody(), 1.0)))
         elif not len(flow.workspace.z):
             flow.make_workspace()
         self._due = flow.tried + self._patience
@@ -233,11 +233,12 @@ class ByClass:
         turning = self._renewals == 0 and not flow.classes.stay[0]
         found = self._found(policy.CLASS_WORTH, turning=turning) if self._renewals < 2 else None
         self._renewed, self._patience = flow.accepted, policy.SORT_AFTER
-        self._regroup(*(found or (self._nobody(active=True), 1.0)))
+        self._regroup(*(found or (self._nobody(), 1.0)))
         self._due = flow.tried + self._patience
 
-    def _nobody(self, *, active: bool) -> Classes:
-        return no_classes(self._flow.rays, self._width, self._outputs, active=active)
+    def _nobody(self) -> Classes:
+        """Every neuron evaluated by itself, as beside classes."""
+        return no_classes(self._flow.rays, self._width, self._outputs, active=True)
 
     def _regroup(self, classes: Classes, share: float) -> None:
         """Change to these classes. Single units are put on their sides; where weights do not tell which, the
@@ -268,7 +269,7 @@ class ByClass:
     def _sign_all(self) -> int:
         """Put all units on their sides; returns how many are on their hyperplanes."""
         flow = self._flow
-        everyone = self._nobody(active=True).near
+        everyone = self._nobody().near
         unclear = put_on_sides(everyone, flow.first.weights(flow.state.theta), self._signs)
         keep_signs(everyone, self._signs)
         return unclear
@@ -281,16 +282,12 @@ class ByClass:
             return self._unclear > 0
         return self._flow.shape.biased or self._sign_all() > 0
 
-    def dismiss(self) -> None:
-        """Return to the evaluation of every unit, without arrays to work in if there are none."""
-        self._regroup(self._nobody(active=False), np.inf)
-
     def evaluate_densely(self) -> None:
         """Return to the evaluation of every unit, which constraints need."""
         flow = self._flow
         if not flow.classes.active:
             return
-        self.dismiss()
+        self._regroup(no_classes(flow.rays, self._width, self._outputs), np.inf)
         if not len(flow.workspace.z):
             self._refuse_large()
             flow.make_workspace()

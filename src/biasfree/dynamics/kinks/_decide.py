@@ -73,7 +73,9 @@ def resolve(contact: Contact) -> Outcome:
     leaving, staying = _outcomes(contact)
     if leaving:
         return Outcome(leaving[0].signs, leaving[0].velocity, len(leaving) + len(staying) > 1)
-    return staying[0] if staying else Outcome(*_slide(contact), True)
+    if staying:
+        return staying[0]
+    return Outcome(np.zeros(len(contact.signs), int), across(contact.normals, contact.rest), True)
 
 
 def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
@@ -86,9 +88,11 @@ def _outcomes(contact: Contact) -> tuple[list[Outcome], list[Outcome]]:
     for sides in islice(product(*_preferences(contact, loose)), policy.MOST_CHOICES):
         signs, velocity = _settle(contact, loose, np.array(sides, int))
         rates = signs * (contact.normals @ velocity)
-        if (rates[repels] > contact.rate_rounding).all() and (rates[loose] >= -contact.rate_rounding).all():
+        if not (rates[loose] >= -contact.rate_rounding).all():
+            continue
+        if (rates[repels] > contact.rate_rounding).all():
             leaving.append(Outcome(signs, velocity, False))
-        elif (rates[loose] >= -contact.rate_rounding).all():
+        else:
             staying.append(Outcome(signs, velocity, True))  # possible, but the least push ends it
     return leaving, staying
 
@@ -152,10 +156,6 @@ def _to_vertex(normals: np.ndarray, held: np.ndarray, width: np.ndarray) -> np.n
         length = np.min(room[used] / np.abs(idle[used]))
         held = held.copy()
         held[inner] = np.clip(held[inner] + length * idle, 0, width[inner])
-
-
-def _slide(contact: Contact) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(len(contact.signs), int), across(contact.normals, contact.rest)
 
 
 def across(normals: Float[np.ndarray, "m D"], v: Float[np.ndarray, "D"]) -> Float[np.ndarray, "D"]:
