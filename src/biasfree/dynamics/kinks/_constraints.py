@@ -28,7 +28,7 @@ def velocity(theta: Vector, signs: Signs, field: Field, out: Vector) -> int:
     return wrong
 
 
-@native
+@inner
 def constrain(theta: Vector, signs: Signs, field: Field, l2: float, out: Vector) -> None:
     """Subtract from the velocity `out` the part that constraints cancel; keep the multipliers of the
     gradients. `l2` is what shrinks neurons at rest."""
@@ -45,19 +45,33 @@ def constrain(theta: Vector, signs: Signs, field: Field, l2: float, out: Vector)
 @allocating
 def _constrain_together(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
     """`constrain` for units whose gradients are not orthogonal."""
-    workspace = field.workspace
     constraints = field.constraints
-    count = len(constraints.layer)
+    _project_together(theta, signs, field, out)
+    for j in range(len(constraints.layer)):
+        if constraints.layer[j] > 0:
+            unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
+            _force_below(unit, field.workspace.multipliers[j], theta, signs, field)
+
+
+@native
+def project_direction(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """Subtract from a direction the part that changes the inputs of units that slide, and what moves neurons
+    at rest."""
+    _rest(theta, field, 0.0, out)
+    _project_together(theta, signs, field, out)
+
+
+@allocating
+def _project_together(theta: Vector, signs: Signs, field: Field, out: Vector) -> None:
+    """Subtract from `out` the part along the gradients of units that slide; keep their multipliers."""
+    count = len(field.constraints.layer)
     _gradients(theta, signs, field)
     rhs = np.zeros(count)
     for i in range(count):
         rhs[i] = _along(i, out, field)
-    solve(gram_of(count, field), rhs, workspace.multipliers)
+    solve(gram_of(count, field), rhs, field.workspace.multipliers)
     for j in range(count):
-        _subtract(j, workspace.multipliers[j], field, out)
-        if constraints.layer[j] > 0:
-            unit = constraints.layer[j], constraints.neuron[j], constraints.ray[j]
-            _force_below(unit, workspace.multipliers[j], theta, signs, field)
+        _subtract(j, field.workspace.multipliers[j], field, out)
 
 
 @inner
@@ -147,9 +161,11 @@ def gradient(unit: Place, theta: Vector, signs: Signs, field: Field, back: Vecto
 
 @allocating
 def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, field: Field) -> None:
-    """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force."""
+    """Add to the forces on the layers below a unit that slides: its slope is the mean − multiplier/force. So
+    do −∂L/∂z of the unit and of those below, which derivatives of the velocity need."""
     shape = field.shape
     layer, neuron, ray = unit
+    field.workspace.delta[place(layer, neuron, ray, shape)] -= multiplier
     back = np.zeros(shape.sizes[layer + 1])
     back[neuron] = -multiplier
     for above in range(layer, 0, -1):
@@ -162,6 +178,7 @@ def _force_below(unit: Place, multiplier: float, theta: Vector, signs: Signs, fi
             u = place(above - 1, i, ray, shape)
             field.workspace.force[u] += total
             below[i] = total * slope(signs[u], shape.leak)
+            field.workspace.delta[u] += below[i]
         back = below
 
 

@@ -33,6 +33,8 @@ STABLE = 3.3
 PRODUCT = 2
 #: The error of a step from which on the next is five times as long.
 LEAST_ERROR = 1e-4
+#: The length of a small change relative to θ, whose square is lost in rounding.
+NEAR = 1e-8
 #: The part of a product that is rounding, relative to the largest eigenvalue.
 ROUNDING = 1e-14
 #: The inner stages of the loop whose dense output has given powers 2 to 4 of the fraction of the step.
@@ -144,7 +146,22 @@ class _Step:
         flow.workspace.before[:] = flow.workspace.force
         self._velocity = flow.velocity.copy()
         self._first = _span(flow, self._velocity, policy.MOST_PRODUCTS, float(flow.state.status.length))
+        self._bend = self._change_across()
         self.error = np.inf
+
+    def _change_across(self) -> Float[np.ndarray, "N"]:
+        """The rate of change of the velocity across curved hyperplanes that units slide along; J has only the
+        part along them."""
+        flow, size = self._flow, float(np.linalg.norm(self._velocity))
+        if (flow.constraints.layer == 0).all() or size == 0:
+            return np.zeros_like(self._velocity)
+        near = NEAR * float(np.linalg.norm(flow.state.theta)) / size
+        flow.examine(flow.state.theta + near * self._velocity)
+        found = (flow.velocity - self._velocity) / near
+        flow.examine(flow.state.theta)
+        along = found.copy()
+        flow.project(along)
+        return found - along
 
     @property
     def fastest(self) -> float:
@@ -159,15 +176,16 @@ class _Step:
             length /= 2
         flow.state.status.trial = h = length
         with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
-            second = self._rest_at(first, lambda z: h / 2 * phi(1, h / 2 * z))
-            third = self._rest_at(first, lambda z: h * phi(1, h * z), second)
-            self.error = self._put_under_way(_Parts(h, first, second, third))
+            second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
+            third = self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
+            self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
         return self.error <= 1
 
-    def _rest_at(self, first: _Span, function: Function, second: _Span | None = None) -> _Span:
+    def _rest_at(self, t: float, first: _Span, function: Function, second: _Span | None = None) -> _Span:
         """The span of N at f(J)F, and for the end of the step at f(J)(F + N of its middle)."""
         flow, theta = self._flow, self._flow.state.theta
-        moved, driven = first.apply(function), first.driven(function)
+        moved = first.apply(function) + t**2 / 2 * self._bend
+        driven = first.driven(function) + t * self._bend
         if second is not None:
             moved, driven = moved + second.apply(function), driven + second.driven(function)
         flow.examine(theta + moved)
@@ -197,6 +215,7 @@ class _Step:
         state.status.loose = flow.constraints.size > 0 and slack < 0
         state.status.spread = not flow.holds()
         errors = [flow.error_of(vector) for vector in (parts.error(), h * aside, parts.missing())]
+        self.errs = errors
         return max(errors) if np.isfinite(errors).all() else np.inf
 
 
@@ -240,6 +259,7 @@ class _Parts(NamedTuple):
     first: _Span
     second: _Span
     third: _Span
+    bend: Float[np.ndarray, "N"]
 
     def change(self, part: float) -> Float[np.ndarray, "N"]:
         """The change of θ in a part of the step: N is cubic in time, with slope zero at the start."""
@@ -252,9 +272,8 @@ class _Parts(NamedTuple):
         def end(z: np.ndarray) -> np.ndarray:
             return h * (2 * cube * phi(4, h * z) - square * phi(3, h * z))
 
-        return (
-            self.first.apply(lambda z: h * phi(1, h * z)) + self.second.apply(middle) + self.third.apply(end)
-        )
+        straight = self.first.apply(lambda z: h * phi(1, h * z))
+        return straight + h**2 / 2 * self.bend + self.second.apply(middle) + self.third.apply(end)
 
     def error(self) -> Float[np.ndarray, "N"]:
         """The difference from the step of order three, for which N is quadratic in time."""

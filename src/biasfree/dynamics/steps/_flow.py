@@ -10,7 +10,7 @@ from biasfree.dynamics import _policy as policy
 from biasfree.dynamics._problem import Problem
 from biasfree.dynamics._recorder import NO_LEVEL, Levels
 from biasfree.dynamics.evaluate._sorting import no_classes
-from biasfree.dynamics.kinks._constraints import constrain, jump_at, unit_rate
+from biasfree.dynamics.kinks._constraints import jump_at, project_direction, unit_rate
 from biasfree.dynamics.kinks._crossings import budget_of
 from biasfree.dynamics.kinks._decide import Decisions
 from biasfree.dynamics.kinks._search import examine
@@ -237,7 +237,7 @@ class Flow:
     def project(self, direction: np.ndarray) -> None:
         """Take from a direction what constraints do not allow, after `examine`."""
         if self.constraints.size:
-            constrain(self.state.theta, self.state.signs, self.field, 0.0, direction)
+            project_direction(self.state.theta, self.state.signs, self.field, direction)
 
     def jump(self, unit: Unit) -> float:
         """The difference of the multipliers of ∇z on the two sides of a unit."""
