@@ -60,7 +60,7 @@ def slopes(
         gates.append(np.where(z > 0, 1.0, leak))
         inputs.append(gates[-1] * z)
     back = residual[:, None] / len(x)
-    found = []
+    found: list[np.ndarray] = []
     for layer in range(len(weights) - 1, -1, -1):
         found.insert(0, back.T @ inputs[layer])
         if layer:

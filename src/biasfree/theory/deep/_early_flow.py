@@ -105,7 +105,9 @@ def deep_early_flow(
     rtol = positive("rtol", rtol)
     defects = check(ASSUMES_EARLY, network, data, tolerances)
     units = _Units.of(network, data)
-    found = units.followed(network, data, rtol=rtol, name="deep_early_flow", grown=_GROWN, ts=ts / units.time)
+    found = units.followed(
+        network, data, rtol=rtol, name="deep_early_flow", grown=_GROWN, ts=[float(t) for t in ts / units.time]
+    )
     if len(found.saved) < len(ts):
         raise ValueError(
             f"ts ends at {ts[-1]:g}, but the weights blow up at {units.time * found.time:g}; end ts earlier."
@@ -272,5 +274,5 @@ LINEAR_TARGET = Hypothesis(
     "use bf.theory.deep_early_flow for the first escape, or simulate with bf.gradient_flow",
     tolerance=1e-8,
 )
-ASSUMES_EARLY = (NO_BIASES, THREE_LAYERS, ONE_OUTPUT)
-ASSUMES_ESCAPES = (*ASSUMES_EARLY, RELU_HALVES, SYMMETRY, LINEAR_TARGET)
+ASSUMES_EARLY: tuple[Hypothesis, ...] = (NO_BIASES, THREE_LAYERS, ONE_OUTPUT)
+ASSUMES_ESCAPES: tuple[Hypothesis, ...] = (*ASSUMES_EARLY, RELU_HALVES, SYMMETRY, LINEAR_TARGET)

@@ -91,4 +91,14 @@ SMALL_LAYERS = Hypothesis(
     "use a smaller scale=, or simulate with bf.gradient_flow",
     tolerance=0.1,
 )
-ASSUMES = (NO_BIASES, EXACTLY_THREE, ONE_OUTPUT, LEAKY, SYMMETRY, LINEAR_TARGET, TARGET, WHITE, SMALL_LAYERS)
+ASSUMES: tuple[Hypothesis, ...] = (
+    NO_BIASES,
+    EXACTLY_THREE,
+    ONE_OUTPUT,
+    LEAKY,
+    SYMMETRY,
+    LINEAR_TARGET,
+    TARGET,
+    WHITE,
+    SMALL_LAYERS,
+)
