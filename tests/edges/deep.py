@@ -22,6 +22,13 @@ def judge_deep(ref, path):
     return ref.judge(path, flow=ref.hard_flow)
 
 
+def judge_deep_slopes(ref, slopes):
+    """Of weights of 1e-160, the activations of the reference are subnormal numbers, with few digits."""
+    if np.prod(ref.network.norms[:-1]) < 1e-300:
+        return "reference underflows"
+    return judge_slopes(ref, slopes)
+
+
 def judge_early(ref, flow):
     """Its end is the beginning of a ray along which ⟨yf⟩ grows; T* goes as γ^{−(L−2)}."""
     if flow.blow_up == np.inf:
@@ -57,7 +64,7 @@ TABLE = {
     "deep_escape_times": (value_of("deep_escape_times", rtol=1e-4), judge_escapes),
     "deep_leaky_gap": (value_of("deep_leaky_gap"), judge_gap),
     "deep_flow": (flow_of("deep_flow"), judge_deep),
-    "deep_slope": (value_of("deep_slope"), judge_slopes),
+    "deep_slope": (value_of("deep_slope"), judge_deep_slopes),
     "deep_map": (lambda ref: T.deep_map(ref.network), judge_map),
     "deep_linear_twin": (
         lambda ref: T.deep_linear_twin(ref.network),

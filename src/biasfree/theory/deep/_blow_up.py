@@ -28,7 +28,7 @@ _RAY = 10.0
 #: Times, in units of those of the first weights, at which weights that do not grow are given up.
 _LONGEST = 1e12
 #: The most evaluations of the slopes.
-_MOST = 2_000_000
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def deep_slope(network: Network, data: Dataset, **tolerances: float) -> tuple[Fl
     force = data.beta.reshape(-1) - data.sigma @ _map(network)
     rate = parts.speed ** (parts.depth / 2) * parts.norm ** (parts.depth - 2)
     rest = [rate * (force @ parts.r) * w for w in network.weights[1:]]
-    return (rate * parts.norm * np.outer(parts.neurons[0], force), *rest)
+    return (rate * np.outer(parts.neurons[0], parts.norm * force), *rest)
 
 
 @public

@@ -138,8 +138,8 @@ def deep_escape_times(
     w*·x = 0, w* = Σ⁻¹β, where e = 0 from then on: what it uses is idle. The other weights go on from Θ(T*)
     along the flow of ⟨e f⟩, e = y on the other side, whose blow-up is T₋. So T₋/T₊ is a constant of the
     initial weights, and the loss has two steps at every γ. T₋ = ∞ where no path is left for the second half.
-    Accuracy: relative errors of about 1e-3 for three layers and 5e-3 for four at rtol = 1e-6, and
-    those of the limit, of order γ.
+    Accuracy at rtol = 1e-6: relative errors of about 1e-3 of T₊ and up to 1e-2 of T₋, and those of the limit,
+    of order γ.
 
     Assumes: three or more layers, one output, no biases, α = 0, the square loss; Condition 3
     (symmetry_tolerance=1e-8), a linear target (linear_target_tolerance=1e-8).
