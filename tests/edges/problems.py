@@ -101,7 +101,7 @@ def _lambda_balanced(it):
 
 
 def _low_rank(it):
-    if it.data.outputs > 1 or it.leak not in (0.0, 1.0):
+    if it.data.outputs > 1:
         return _gaussian(it, 4, 3)
     r = it.direction + 0.2 * it.rng.normal(size=it.data.dimensions)
     seed = int(it.rng.integers(2**31))

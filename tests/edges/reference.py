@@ -203,7 +203,9 @@ def judged(name, row, ref):
         ref.ends[name] = refusal
         return "refused"
     except RuntimeError as stall:  # a run that stalls says when and why
-        if "stopped before the last of ts" not in str(stall):
+        if "stopped before the last of ts" not in str(stall) and "stopped before the blow-up" not in str(
+            stall
+        ):
             raise
         return "stopped"
     ref.ends[name] = value

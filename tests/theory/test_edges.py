@@ -68,7 +68,7 @@ ON_PROBLEMS = {
 ON_CASES = asymmetric.TABLE
 NEITHER = {  # take neither a network nor data
     "separation_network", "odd_network", "mode_course", "mode_time", "final_norm", "final_weight_error_law",
-    "infinite_width_kernel", "twin_hyperparameters",
+    "infinite_width_kernel", "twin_hyperparameters", "six_point_share",
 }  # fmt: skip
 DATA_ONLY = {"aligned_modes", "least_squares", "l2_solution", "max_margin", "largest_margin", "coverage"}
 #: measured for any network, a theorem of two layers
@@ -156,6 +156,8 @@ def test_every_function_is_compared_somewhere():
         ("depth 3, low rank", "mirror pairs", 0.0, 0.3),
         ("zero second layer", "mirror pairs", 0.3, 1e3),  # lazy: large, and without outputs
         ("gaussian", "the orthogonal pair", 0.0, 1e-3),
+        ("depth 3", "axes and their mirror images", 0.0, 0.3),
+        ("depth 3", "axes and their mirror images", 0.3, 1e-3),
     ]
     compared = set()
     for network, data, leak, scale in chosen:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biasfree.arguments import public
-from biasfree.arrays import Float, affordable, generator, positive, real, whole
+from biasfree.arrays import Float, affordable, checked_leak, generator, positive, real, whole
 from biasfree.networks._network import Network
 
 
@@ -35,21 +35,24 @@ def low_rank(
 
     W_1 = u r_1 rᵀ, W_L = u r_{L−1}ᵀ, r = direction/|direction|, u = scale, and between them
     W_l = u r_l r_{l−1}ᵀ for linear networks (leak 1),
-    W_l = √2·u (r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) for ReLU networks (leak 0), non-negative and of rank two.
+    W_l = √2·u (r_l⁺r_{l−1}⁺ᵀ + r_l⁻r_{l−1}⁻ᵀ) for ReLU networks (leak 0), non-negative, of rank two, and
+    W_2 = u (c²r_2r_1ᵀ + k²|r_2||r_1|ᵀ)/√(c⁴+k⁴) for three layers of any leak, c, k = (1 ± leak)/2.
     `widths` are the L − 1 hidden widths. The r_l are Gaussian, rescaled to |r_l⁺| = |r_l⁻| = 1/√2;
-    both leaks get the same r_l for the same seed, and two layers are those of `rank_one`.
+    all leaks get the same r_l for the same seed, and two layers are those of `rank_one`.
 
-    Reference: [ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11).
+    Reference: [ZSL25] Eqs. 39 and 40 (TMLR Conjecture 11); the leaky structure is derived here.
     """
-    if leak not in (0, 1):
+    counts = _checked(widths)
+    leak = checked_leak(leak)
+    if len(counts) > 2 and leak not in (0, 1):
         raise ValueError(
-            f"leak must be 0 or 1, got {leak!r}: this structure is not known for deep leaky networks; "
-            "for two layers with any leak use bf.networks.rank_one."
+            f"leak must be 0 or 1 for four or more layers, got {leak!r}: between, the two parts of a "
+            "middle layer grow at different rates; use widths= of two hidden layers."
         )
     r = _unit(direction)
     u = positive("scale", scale)
     rng = generator(seed)
-    neurons = [_neurons(rng, width) for width in _checked(widths)]
+    neurons = [_neurons(rng, width) for width in counts]
     return Network(tuple(u * layer for layer in low_rank_layers(r, neurons, leak=leak)), leak=leak)
 
 
@@ -63,10 +66,15 @@ def low_rank_layers(
 
 
 def neuron_frame(v: Float[np.ndarray, "H"], *, leak: float) -> Float[np.ndarray, "H _"]:
-    """F with W_l = u F_l F_{l−1}ᵀ: the column v, or for ReLU the two columns 2^{1/4}v⁺ and 2^{1/4}v⁻."""
+    """F with W_l = u F_l F_{l−1}ᵀ: the column v, or, for leaks α below 1, v⁺ + αv⁻ and αv⁺ + v⁻ over √2·n.
+
+    n⁴ = c⁴ + k⁴, c, k = (1 ± α)/2, so that for ReLU the columns are 2^{1/4}v⁺ and 2^{1/4}v⁻.
+    """
     if leak == 1:
         return v[:, None]
-    return 2**0.25 * np.column_stack([np.maximum(v, 0), np.minimum(v, 0)])
+    above, below = np.maximum(v, 0), np.minimum(v, 0)
+    norm = (((1 + leak) / 2) ** 4 + ((1 - leak) / 2) ** 4) ** 0.25
+    return np.column_stack([above + leak * below, leak * above + below]) / (np.sqrt(2) * norm)
 
 
 def _neurons(rng: np.random.Generator, width: int) -> Float[np.ndarray, "H"]:

@@ -23,7 +23,15 @@ from biasfree.theory.asymmetric._gated_flow import (
 )
 from biasfree.theory.asymmetric._independent_flow import independent_flow, independent_network, learning_times
 from biasfree.theory.asymmetric._six_point_escape import SixPointEscape, six_point_escape
+from biasfree.theory.asymmetric._six_point_share import six_point_share
 from biasfree.theory.deep._deep_flow import deep_flow, deep_linear_twin, deep_map, deep_slope
+from biasfree.theory.deep._early_flow import (
+    DeepEarlyFlow,
+    DeepEscapeTimes,
+    deep_early_flow,
+    deep_escape_times,
+)
+from biasfree.theory.deep._leaky_gap import deep_leaky_gap
 from biasfree.theory.deep._structure import DeepParts
 from biasfree.theory.hypotheses._hypothesis import AssumptionError
 from biasfree.theory.hypotheses._symmetry_defect import half_space_defect as half_space_defect
@@ -137,6 +145,11 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "deep_map",
     "deep_linear_twin",
     "DeepParts",
+    "deep_early_flow",
+    "DeepEarlyFlow",
+    "deep_escape_times",
+    "DeepEscapeTimes",
+    "deep_leaky_gap",
     # without symmetry
     "extremal_directions",
     "ExtremalDirections",
@@ -150,4 +163,5 @@ __all__ = [  # noqa: RUF022 - the order of the theory
     "PatternClasses",
     "six_point_escape",
     "SixPointEscape",
+    "six_point_share",
 ]

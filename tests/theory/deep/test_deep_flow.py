@@ -211,8 +211,40 @@ def test_inactive_neurons_sit_on_a_kink_that_learning_holds():
         assert (np.sign(slope[outside]) == sign).all()
 
 
-def test_deep_leaky_networks_leave_the_structure():
-    """Why α is 0 or 1: on the structure, a leaky network's slope fills the other sign blocks."""
+@settings(max_examples=15)
+@given(leak=floats(0, 1), scale=scales, seed=seeds)
+@example(leak=1e-300, scale=1.0, seed=0)
+def test_three_leaky_layers(leak, scale, seed):
+    """The structure of any leak: the raw flow, the map, the slopes and the linear twin."""
+    network, data = drawn(3, leak, scale, seed)
+    ts = np.linspace(0, 10, 5)
+    solved = deep_flow(network, data, ts)
+    raw = oracles.flow(network, data, ts, rtol=1e-11)
+    # as in test_reduced_equations_are_the_raw_flow
+    assert clear_distance(solved, raw) < 1e-7 * amplified(raw, 3)
+    outputs = oracles.forward(*oracles.layers(network), leak, data.x)[-1][:, 0]
+    assert_allclose(data.x @ deep_map(network), outputs, rtol=0, atol=1e-13 * np.abs(outputs).max())
+    for found, slope in zip(deep_slope(network, data), raw_slope(network, data), strict=True):
+        # sums that cancel are no larger than those of test_map_and_slope
+        size = np.abs(data.y).max() * np.abs(data.x).max() ** 2 * max(1, scale) ** 6
+        assert_allclose(found, slope, rtol=0, atol=1e-13 * max(np.abs(slope).max(), 1e-2 * size))
+    speed = DeepParts.of(network).speed
+    c, k = (1 + leak) / 2, (1 - leak) / 2
+    assert speed == pytest.approx((c**4 + k**4) ** (1 / 3), rel=1e-14)
+    twin = deep_flow(deep_linear_twin(network), data, speed * ts)
+    assert_allclose(solved.maps, twin.maps, rtol=1e-9, atol=1e-11)  # the same steps
+
+
+def test_two_leaky_layers_are_of_rank_one():
+    one, other = (
+        low_rank(DIRECTION, widths=(5,), scale=0.4, leak=0.3, seed=1),
+        bf.networks.rank_one(DIRECTION, width=5, scale=0.4, leak=0.3, seed=1),
+    )
+    oracles.assert_same_weights(one, other, rtol=1e-14, atol=1e-16)
+
+
+def test_leaky_networks_leave_the_structure_of_relu():
+    """On Eq. 40, a leaky network's slope fills the other sign blocks."""
     data = bf.data.linear_teacher(n=20, d=3, seed=0)
     relu = low_rank(data.beta, widths=(5, 6), scale=0.5, seed=1)
     outside = relu.weights[1] == 0
@@ -272,8 +304,8 @@ def test_one_seed_gives_relu_and_linear_the_same_neurons():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"leak": 0.3}, r"leak must be 0 or 1, got 0.3: .* use bf.networks.rank_one"),
-        ({"leak": np.nan}, r"leak must be 0 or 1, got nan"),
+        ({"leak": 0.3, "widths": (5, 6, 7)}, r"leak must be 0 or 1 for four or more layers, got 0.3"),
+        ({"leak": np.nan}, r"leak must be finite, got nan"),
         ({"widths": ()}, r"widths must be the width of each hidden layer, .* got \(\)"),
         ({"widths": 5}, r"widths must be the width of each hidden layer, .* got 5"),
         ({"widths": (5, 1)}, r"a width must be a whole number of at least 2, got 1"),
@@ -334,7 +366,9 @@ def test_refusals():
     assert "low-rank structure of Conjecture 11" in refusal(bf.networks.gaussian((3, 5, 6, 1), scale=0.1))
     assert "low-rank structure of Conjecture 11" in refusal(bf.Network((w[0], w[1], 2 * w[2])))
     assert "bf.networks.low_rank" in refusal(bf.Network((w[0], w[1], 0 * w[2])))
-    assert "α = 0 or 1" in refusal(bf.Network(w, leak=0.5))
+    assert "Conjecture 11" in refusal(bf.Network(w, leak=0.5))
+    four = low_rank(DIRECTION, widths=(5, 6, 7), scale=0.4)
+    assert "α = 0 or 1" in refusal(bf.Network(four.weights, leak=0.5))
     assert "two or more layers" in refusal(bf.Network((DIRECTION[None],)))
     assert "no biases" in refusal(bf.Network(w, biases=tuple(np.zeros(len(v)) for v in w)))
     assert "Condition 3" in refusal(relu, bf.Dataset(DATA.x[:20], DATA.y[:20]))

@@ -197,7 +197,7 @@ def reading(network: Network, data: Dataset) -> np.ndarray:
         return size, error @ output / (len(data) * size), predicted
 
     u = np.sqrt(np.mean(network.norms**2))
-    v = np.sqrt(parts.c) * u
+    v = np.sqrt(parts.speed) * u
     rows = [speeds(u, terms.sum(axis=1), parts.r, v, v**depth / u)]
     for sign in (1, -1) if network.leak == 0 else ():
         p, half = float(np.linalg.norm(outer[sign * outer > 0])), terms[:, sign * outer > 0].sum(axis=1)

@@ -1,1 +1,1 @@
-"""Deep networks of low rank on symmetric data: their structure, their linear map and their gradient flow."""
+"""Deep networks: how they leave zero in two steps, and their flow once they are of low rank."""

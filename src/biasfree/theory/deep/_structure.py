@@ -22,7 +22,8 @@ from biasfree.trajectory import Factored, Stats, Trajectory
 class DeepParts:
     """The norm u and the unit vectors of W₁ = u r₁rᵀ, W_l = u F_lF_{l−1}ᵀ, W_L = u r_{L−1}ᵀ.
 
-    |r| = |r_l| = 1; F_l is r_l for linear networks (Eq. 39) and 2^{1/4}[r_l⁺, r_l⁻] for ReLU ones (Eq. 40).
+    |r| = |r_l| = 1; F_l is r_l for linear networks (Eq. 39), 2^{1/4}[r_l⁺, r_l⁻] for ReLU ones (Eq. 40), and
+    [r_l⁺ + αr_l⁻, αr_l⁺ + r_l⁻]/(4c⁴ + 4k⁴)^{1/4} for three layers of another leak, c, k = (1 ± α)/2.
     """
 
     norm: float
@@ -59,14 +60,18 @@ class DeepParts:
         return len(self.neurons) + 1
 
     @property
-    def c(self) -> float:
-        """c = (1 + α)/2: 1/2 for ReLU and 1 for linear networks."""
-        return (1 + self.leak) / 2
+    def speed(self) -> float:
+        """The share of the linear twin's speed: c = (1 + α)/2, but (c⁴ + k⁴)^{1/3} for three leaky layers.
+
+        It is κ^{2/L}, κ the factor of f(x) = κu^L r·x; both are 1/2 for ReLU and 1 for linear networks.
+        """
+        c, k = (1 + self.leak) / 2, (1 - self.leak) / 2
+        return c if self.depth == 2 or self.leak in (0, 1) else (c**4 + k**4) ** (1 / 3)
 
     @property
     def log_v(self) -> float:
-        """ln v₀, with v₀ = √c·u the norm of the linear twin's layers."""
-        return np.log(self.c) / 2 + np.log(self.norm)
+        """ln v₀, with v₀ = √speed·u the norm of the linear twin's layers."""
+        return np.log(self.speed) / 2 + np.log(self.norm)
 
     @property
     def imbalance(self) -> float:
@@ -86,8 +91,8 @@ class DeepParts:
         return Network(tuple(self.norm * layer for layer in layers), leak=self.leak)
 
     def linear_twin(self) -> DeepParts:
-        """The parts of the linear network with v = √c·u and the same r and r_l."""
-        return DeepParts(np.sqrt(self.c) * self.norm, self.r, self.neurons, 1.0)
+        """The parts of the linear network with v = √speed·u and the same r and r_l."""
+        return DeepParts(np.sqrt(self.speed) * self.norm, self.r, self.neurons, 1.0)
 
     def trajectory(
         self,
@@ -100,7 +105,7 @@ class DeepParts:
         l2: float,
         stats: Stats,
     ) -> Trajectory:
-        """The weights of u = v/√c and r at every time, as factors, and the loss of f(x) = v^L r·x."""
+        """The weights of u = v/√speed and r at every time, as factors, and the loss of f(x) = v^L r·x."""
         u = (self.norm * np.exp(log_v - self.log_v))[:, None, None]
         maps = np.exp(self.depth * log_v)[:, None, None] * r[:, None, :]
         found = linear_loss(maps, data, loss)
@@ -174,16 +179,16 @@ DEEP = Hypothesis(
     lambda network, _: max(0, 2 - network.depth),
     "give the network a hidden layer",
 )
-RELU_OR_LINEAR = Hypothesis(
+CLOSED = Hypothesis(
     "leak",
-    "a ReLU or a linear network, α = 0 or 1 ([ZSL25] App. F)",
+    "a ReLU or a linear network, α = 0 or 1 ([ZSL25] App. F), or at most three layers,",
     "min(α, 1 − α)",
-    lambda network, _: min(network.leak, 1 - network.leak),
-    "use bf.theory.reduced_flow for two layers of any leak, or simulate with bf.gradient_flow",
+    lambda network, _: min(network.leak, 1 - network.leak) if network.depth > 3 else 0.0,
+    "use three layers, or simulate with bf.gradient_flow",
 )
 DEEP_STRUCTURE = Hypothesis(
     "structure",
-    "the low-rank structure of Conjecture 11 (Eq. 40 of v1; Eq. 39 for linear networks)",
+    "the low-rank structure of Conjecture 11 (Eq. 40 of v1; Eq. 39 for linear networks; derived for leaks)",
     "the relative distance of the weights from this structure",
     lambda network, _: _measured(network, lambda parts: parts.residual(network)),
     _REMEDY,
@@ -204,5 +209,5 @@ DEEP_HYPERPLANE = replace(
     ),
     remedy="rotate r slightly with bf.networks.low_rank, or simulate with bf.gradient_flow",
 )
-STRUCTURE = (NO_BIASES, DEEP, ONE_OUTPUT, RELU_OR_LINEAR, DEEP_STRUCTURE, DEEP_SIGNS)
+STRUCTURE = (NO_BIASES, DEEP, ONE_OUTPUT, CLOSED, DEEP_STRUCTURE, DEEP_SIGNS)
 PROPOSITION_12 = (*STRUCTURE, SYMMETRY, DEEP_HYPERPLANE)
