@@ -1,7 +1,5 @@
 """Flow of two layers through events: what it conserves, where it leads, and its arguments."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -160,16 +158,11 @@ def test_a_level_met_at_a_saved_time_is_saved_once():
         np.testing.assert_allclose(stopped.ts, ts[: at + 1], rtol=1e-12)
 
 
-def test_a_flow_that_cannot_reach_the_end_says_so_early():
-    """The fastest rate limits a step, even at rest. The message does not advise the method in use."""
-    with pytest.raises(
-        UnfinishedError, match=r"of 1e\+08 .* at this pace it needs \S+\. The weights are at rest: since t = "
-    ) as no:
-        events_run(small(), CUBE, [0, 1e8], max_steps=200_000)
-    assert 'method="events"' not in str(no.value)
-    after = re.search(r"after (\d+) steps", str(no.value))
-    assert after is not None
-    assert int(after[1]) <= 20_000
+def test_a_flow_at_rest_reaches_any_end():
+    """The fastest rate would limit plain steps even at rest, to some 10⁸; the last ones grow fivefold."""
+    run = events_run(small(), CUBE, [0, 1e4, 1e8])
+    assert run.stats.accepted < 20_000
+    assert run.loss[2] <= run.loss[1] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-155, 1e-200, 1e-310])

@@ -198,7 +198,7 @@ def test_a_network_at_rest_stays():
 def test_too_few_steps_say_so():
     with pytest.raises(
         UnfinishedError,
-        match=r"the flow stopped at t = \S+ of 6 at rtol = 1e-08, after 5 steps \(max_steps = 5\); at this",
+        match=r"the flow stopped at t = \S+ of 6 at rtol = 1e-08, after 5 steps \(max_steps = 5\)\. Raise",
     ):
         bf.gradient_flow(linear(), DATA, TS, max_steps=5)
 

@@ -15,7 +15,7 @@ def main() -> None:
     six, mirrored, gaussian = bf.data.six_points(), bf.data.odd_sine(n=300, d=5, seed=0), bf.networks.gaussian
     bf.gradient_flow(gaussian((2, 20, 1), scale=0.1, seed=0), six, [0.0, 40.0], until=0.1)
     deep = gaussian((2, 8, 6, 1), scale=1.0, seed=0)
-    bf.gradient_flow(deep, six, [0.0, 10.0])
+    bf.gradient_flow(deep, six, [0.0, 400.0])  # also by exponential steps
     few = bf.data.odd_sine(n=20, d=2, seed=0)
     bf.gradient_flow(gaussian((2, 8, 6, 1), scale=0.1, seed=0), few, [0.0, 20.0], rtol=1e-2)  # over kinks
     first, second, third = deep.weights  # units with small inputs and large weights
