@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,12 +26,14 @@ from biasfree.dynamics.network._state import DENSE, STAGES, Saves
 from biasfree.dynamics.steps._flow import Flow
 from biasfree.dynamics.steps._loop import Code
 
-#: Terms of the series of φ_k: to the last digit for |z| < 1.
+#: Terms of the series of φ_k, to the last digit for |z| < 1.
 TERMS = 20
 #: The interval of hλ on which steps of the loop are stable.
 STABLE = 3.3
 #: Evaluations that a product of J with a direction costs.
 PRODUCT = 2
+#: The numbers of vectors in a span, less one, at which it is asked whether they suffice.
+ASKED = {0, 1, 2, 3, 4, 5, *range(7, 20, 2), *range(23, 1000, 6)}
 #: The error of a step from which on the next is five times as long.
 LEAST_ERROR = 1e-4
 #: The length of a small change relative to θ, whose square is lost in rounding.
@@ -80,7 +83,7 @@ class Exponential:
         end = float(saves.ts[flow.saved] if status.stops else saves.ts[-1])
         step = _Step(flow)
         while not step.attempt(min(float(status.length), end - flow.t)):
-            flow.reject(min(max(0.9 * step.error**-0.25, 0.1), 0.5) if step.error < np.inf else 0.1)
+            flow.reject(min(max(0.9 * step.error**-0.25, 0.1), 0.8) if step.error < np.inf else 0.1)
             if not flow.t + status.length > flow.t:
                 return Code.FAILED
         status.trial_error = step.error
@@ -90,7 +93,7 @@ class Exponential:
         if status.wrong or status.loose or status.spread or status.low:
             return Code.PENDING
         code = flow.take(saves, 1.0)
-        status.length = status.trial * min(0.9 * max(step.error, LEAST_ERROR) ** -0.25, 5.0)
+        status.length = status.trial * min(0.8 * max(step.error, LEAST_ERROR) ** -0.2, 5.0)
         return code
 
     def _count(self, product: float, evaluations: int) -> None:
@@ -302,9 +305,10 @@ def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -
             found -= inside @ basis[: m + 1]
             within[m, m] += inside[m]
         beyond = float(np.linalg.norm(found))
-        span = _Span(basis[: m + 1], size, *np.linalg.eigh(within[: m + 1, : m + 1]), found)
-        last = m + 1 == most or beyond <= ROUNDING * span.fastest
-        if last or (h < np.inf and flow.error_of(span.missing(h)) <= policy.SPAN_SHARE):
+        last = m + 1 == most or beyond <= ROUNDING * np.abs(within).max()
+        if last or m in ASKED:
+            span = _Span(basis[: m + 1], size, *np.linalg.eigh(within[: m + 1, : m + 1]), found)
+        if last or (m in ASKED and h < np.inf and flow.error_of(span.missing(h)) <= policy.SPAN_SHARE):
             return span
         within[m, m + 1] = within[m + 1, m] = beyond
         basis[m + 1] = found / beyond
@@ -313,12 +317,17 @@ def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -
 
 def phi(k: int, z: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
     """φ_k(z) = Σ_j z^j/(j+k)!: φ₁ is (e^z − 1)/z."""
-    near = np.abs(z) < 1
-    small, large = np.where(near, z, 0.0), np.where(near, 1.0, z)
-    series = np.zeros_like(z)
-    for j in range(TERMS, -1, -1):
-        series = series * small + 1 / math.factorial(j + k)
+    near = z == 0 if k == 1 else np.abs(z) < 1
+    large = np.where(near, 1.0, z)
     found = np.expm1(large) / large
     for j in range(1, k):
         found = (found - 1 / math.factorial(j)) / large
-    return np.where(near, series, found)
+    if near.any():
+        found[near] = np.polynomial.polynomial.polyval(z[near], _series(k))
+    return found
+
+
+@cache
+def _series(k: int) -> Float[np.ndarray, "n"]:
+    """The coefficients of φ_k."""
+    return np.array([1 / math.factorial(j + k) for j in range(TERMS)])
