@@ -175,17 +175,22 @@ class _Step:
         """Make the step of this length, or as long as the span suffices for, the step under way; returns
         whether it is accurate."""
         flow, first = self._flow, self._first
-        while flow.error_of(first.missing(length)) > policy.SPAN_SHARE:
-            length /= 2
-        flow.state.status.trial = h = length
         with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
+            while not flow.error_of(first.missing(length)) <= policy.SPAN_SHARE:
+                length /= 2
+            flow.state.status.trial = h = length
             second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
-            third = self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
-            self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
+            third = second and self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
+            self.error = np.inf
+            if second and third:
+                self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
         return self.error <= 1
 
-    def _rest_at(self, t: float, first: _Span, function: Function, second: _Span | None = None) -> _Span:
-        """The span of N at f(J)F, and for the end of the step at f(J)(F + N of its middle)."""
+    def _rest_at(
+        self, t: float, first: _Span, function: Function, second: _Span | None = None
+    ) -> _Span | None:
+        """The span of N at f(J)F, and for the end of the step at f(J)(F + N of its middle); None where
+        numbers are not finite."""
         flow, theta = self._flow, self._flow.state.theta
         moved = first.apply(function) + t**2 / 2 * self._bend
         driven = first.driven(function) + t * self._bend
@@ -194,6 +199,8 @@ class _Step:
         flow.examine(theta + moved)
         rest = flow.velocity - self._velocity - driven
         flow.examine(theta)
+        if not np.isfinite(rest).all():
+            return None
         return _span(flow, rest, policy.MOST_PRODUCTS, float(flow.state.status.trial))
 
     def _put_under_way(self, parts: _Parts) -> float:
