@@ -148,9 +148,15 @@ class _Step:
         flow.state.stages[0] = flow.velocity
         flow.workspace.before[:] = flow.workspace.force
         self._velocity = flow.velocity.copy()
+        self._begin(float(flow.state.status.length))
         self._first = _span(flow, self._velocity, policy.MOST_PRODUCTS, float(flow.state.status.length))
         self._bend = self._change_across()
         self.error = np.inf
+
+    def _begin(self, length: float) -> None:
+        """Judge errors by the present weights, for a step of this length."""
+        self._flow.state.arrival[:] = self._flow.state.theta
+        self._flow.state.status.trial = length
 
     def _change_across(self) -> Float[np.ndarray, "N"]:
         """The rate of change of the velocity across curved hyperplanes that units slide along; J has only the
@@ -175,6 +181,7 @@ class _Step:
         """Make the step of this length, or as long as the span suffices for, the step under way; returns
         whether it is accurate."""
         flow, first = self._flow, self._first
+        self._begin(length)
         with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
             while not flow.error_of(first.missing(length)) <= policy.SPAN_SHARE:
                 length /= 2
