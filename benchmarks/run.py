@@ -19,6 +19,7 @@ NAMES = (
     "descent",
     "flow_fig3",
     "flow_six",
+    "plateau",
     "cold_start",
     "aligned",
     "closed_form",

@@ -18,6 +18,7 @@ from benchmarks import (
     flow_six,
     measure,
     peers,
+    plateau,
     run,
 )
 from benchmarks.measure import best, path_error
@@ -37,6 +38,8 @@ GOALS = {
     "flow, six points to t = 900": "≥ 10×",
     "flow, three layers, six points": "≥ 10×",
     "50 flows of six points as a list": "≥ 1.8×",
+    "second plateau, three linear layers: Radau": "≥ 10×",
+    "second plateau, three linear layers: BDF": "≥ 10×",
     "twelve flows of twelve shapes, a fresh process over again": "≤ 2×",
     "twelve flows of twelve shapes, seconds more in a fresh process": "≤ 1 s",
     "aligned phase, P 2·10³ to 2·10⁵, descent": "≤ 3×",
@@ -88,6 +91,18 @@ def test_every_peer_computes_our_gradient(problem, leak):
     for found in (by_hand, in_torch):
         for mine, theirs in zip(ours, found, strict=True):
             assert_allclose(theirs, mine, atol=1e-13)
+
+
+def test_implicit_methods_get_our_gradient():
+    """To rounding: sums of 7 terms of order one, divided by the step of 0.05."""
+    rng = np.random.default_rng(4)
+    data = bf.Dataset(rng.normal(size=(7, 3)), rng.normal(size=(7, 2)))
+    weights = bf.networks.gaussian((3, 5, 4, 2), scale=0.8, seed=2).weights
+    one = Problem("small", bf.Network(weights, leak=1.0), data, 0.05, np.linspace(0, 0.2, 5), 1e-10)
+    theta = np.concatenate([w.ravel() for w in weights])
+    found = plateau.layers(plateau.velocity(theta, one), one.network)
+    for mine, theirs in zip(slope_by_one_step(one), found, strict=True):
+        assert_allclose(theirs, mine, atol=1e-13)
 
 
 def test_descent_in_numpy_is_ours(problem):
