@@ -27,9 +27,11 @@ GOALS = {NAMES[peer]: Goal("≥", 10) for peer in ("Radau", "BDF")}
 SAMPLES, INPUTS, WIDTH, TARGETS, SCALE = 80, 5, 20, 2, 1e-4
 #: The loss, which begins at 1/2 and waits at 1/4: just after it has fallen to 3/8, and at the end.
 BEGIN, END = 0.375 * 0.999, 0.125
-#: Tolerances: of the reference, of the end, and the loosest power of ten within the bound of each method.
+#: Tolerances: of the reference and of the end; ours, of which the first within the bound is timed; and of
+#: each peer the loosest power of ten within the bound.
 REFERENCE, PRECISE = 1e-13, 1e-11
-RTOL = {"ours": 1e-5, "Radau": 1e-5, "BDF": 1e-9, "Kvaerno5": 1e-4}
+TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
+RTOL = {"Radau": 1e-5, "BDF": 1e-9, "Kvaerno5": 1e-4}
 #: On the path error: errors of the plateau grow with what escapes from it, until the loss falls.
 BOUND = 2e-2
 #: The absolute tolerance of peers over the relative one; weights that have learned are of order one.
@@ -39,15 +41,14 @@ SMALL = 1e-3
 def rows() -> Iterator[Row]:
     """A row per peer, all beside the same measurement of ours."""
     one = problem()
-    seconds, run = best(lambda: bf.gradient_flow(one.network, one.data, one.ts, rtol=RTOL["ours"]))
-    error = path_error(run.weights, one.reference)
+    seconds, rtol, error = flow(one)
     for peer, name in NAMES.items():
         if peer == "Kvaerno5" and not find_spec("diffrax"):
             yield Row(name, peer, seconds, error=error, note="diffrax is not installed: pip install diffrax")
             continue
         theirs, gap = in_fresh_process("plateau") if peer == "Kvaerno5" else by_scipy(peer)
         note = (
-            f"loss 3/8 to 1/8, from scale {SCALE:g}; rtol {RTOL['ours']:g} and {RTOL[peer]:g}, the loosest "
+            f"loss 3/8 to 1/8, from scale {SCALE:g}; rtol {rtol:g} and {RTOL[peer]:g}, the loosest "
             f"powers of ten with path errors ≤ {BOUND:g}; {peer} has one thread of BLAS and a dense Jacobian "
             "by its own means"
         )
@@ -62,6 +63,16 @@ def rows() -> Iterator[Row]:
             bound=BOUND,
             note=note,
         )
+
+
+def flow(one: Problem) -> tuple[float, float, float]:
+    """Seconds, tolerance and path error of the flow at the loosest tolerance within the bound."""
+    for rtol in TOLERANCES:
+        seconds, run = best(lambda: bf.gradient_flow(one.network, one.data, one.ts, rtol=rtol))  # noqa: B023
+        error = path_error(run.weights, one.reference)
+        if error <= BOUND:
+            break
+    return seconds, rtol, error
 
 
 @functools.cache
@@ -132,7 +143,7 @@ def by_diffrax() -> tuple[float, float]:
             t1=one.ts[-1],
             dt0=None,
             y0=state,
-            saveat=diffrax.SaveAt(ts=one.ts),
+            saveat=diffrax.SaveAt(ts=jnp.asarray(one.ts)),
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=SMALL * rtol),
         )
     )
