@@ -145,6 +145,7 @@ class _Step:
         flow.state.stages[0] = flow.velocity
         flow.workspace.before[:] = flow.workspace.force
         self._velocity = flow.velocity.copy()
+        flow.state.arrival[:] = flow.state.theta
         self._first = _span(flow, self._velocity, policy.MOST_PRODUCTS, float(flow.state.status.length))
         self._bend = self._change_across()
         self.error = np.inf
@@ -152,7 +153,7 @@ class _Step:
     def _change_across(self) -> Float[np.ndarray, "N"]:
         """The rate of change of the velocity across curved hyperplanes that units slide along; J has only the
         part along them."""
-        flow, size = self._flow, float(np.linalg.norm(self._velocity))
+        flow, size = self._flow, _size(self._velocity)
         if (flow.constraints.layer == 0).all() or size == 0:
             return np.zeros_like(self._velocity)
         near = NEAR * float(np.linalg.norm(flow.state.theta)) / size
@@ -172,7 +173,8 @@ class _Step:
         """Make the step of this length, or as long as the span suffices for, the step under way; returns
         whether it is accurate."""
         flow, first = self._flow, self._first
-        while flow.error_of(first.missing(length)) > policy.SPAN_SHARE:
+        flow.state.arrival[:] = flow.state.theta  # errors are relative to it, and no attempt has to be finite
+        while flow.error_of(first.missing(length)) > policy.SPAN_SHARE and flow.t + length > flow.t:
             length /= 2
         flow.state.status.trial = h = length
         with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
@@ -215,7 +217,6 @@ class _Step:
         state.status.loose = flow.constraints.size > 0 and slack < 0
         state.status.spread = not flow.holds()
         errors = [flow.error_of(vector) for vector in (parts.error(), h * aside, parts.missing())]
-        self.errs = errors
         return max(errors) if np.isfinite(errors).all() else np.inf
 
 
@@ -289,10 +290,12 @@ class _Parts(NamedTuple):
 def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -> _Span:
     """The span of at most so many vectors, in which hφ₁(hJ)b lies but for a share of the tolerance; at the
     state examined last."""
-    size, n = float(np.linalg.norm(b)), len(b)
+    size, n = _size(b), len(b)
     most = max(1, min(most, n, policy.SPAN_NUMBERS // n))
     basis, within = np.zeros((most, n)), np.zeros((most, most))
-    basis[0] = b / max(size, np.finfo(float).tiny)
+    if not size < np.inf:  # its functions are not numbers either: no such step is accurate
+        return _Span(basis[:1], size, np.zeros(1), np.ones((1, 1)), basis[0])
+    basis[0] = b / size if size > 0 else 0.0
     for m in range(most):
         flow.state.status.evaluations += PRODUCT
         found = flow.velocity_along(basis[m])
@@ -309,6 +312,12 @@ def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -
         within[m, m + 1] = within[m + 1, m] = beyond
         basis[m + 1] = found / beyond
     raise AssertionError("the last span is returned")
+
+
+def _size(b: Float[np.ndarray, "N"]) -> float:
+    """|b|, also where squares under- or overflow."""
+    largest = float(np.abs(b).max())
+    return largest * float(np.linalg.norm(b / largest)) if 0 < largest < np.inf else largest
 
 
 def phi(k: int, z: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
