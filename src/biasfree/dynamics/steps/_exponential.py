@@ -39,6 +39,8 @@ NEAR = 1e-8
 ROUNDING = 1e-14
 #: The inner stages of the loop whose dense output has given powers 2 to 4 of the fraction of the step.
 INNER_STAGES = np.linalg.pinv(DENSE[1:, 1:-1])
+#: Where rates are positive and steps or times are too long.
+OVERFLOWING = np.errstate(over="ignore", invalid="ignore")
 
 Function: TypeAlias = Callable[[Any], Any]
 
@@ -73,6 +75,7 @@ class Exponential:
         self._due = self._flow.tried + self._patience
         self._patience = min(2 * self._patience, policy.STIFF_AFTER[1])
 
+    @OVERFLOWING
     def step(self, saves: Saves, level: float) -> Code:
         """Take a step, or leave it under way, PENDING, if something may happen in it."""
         flow, status = self._flow, self._flow.state.status
@@ -104,6 +107,7 @@ class Exponential:
             self._wait()
 
 
+@OVERFLOWING
 def at_rest(flow: Flow) -> bool:
     """Whether the flow slows down and, linearized, would change no neuron by more than a small share of its
     weights in as much time as it has taken. A neuron that shrinks may go on to do so, if it is small."""
@@ -125,7 +129,7 @@ def at_rest(flow: Flow) -> bool:
         sizes, moves = row_norms(before), row_norms(moved)
         shrinks = row_norms(before + moved) <= sizes
         allowed = policy.REST * np.where(shrinks, np.linalg.norm(sizes), sizes)
-        if (moves > allowed).any():
+        if not (moves <= allowed).all():
             return False
     return True
 
@@ -177,10 +181,9 @@ class _Step:
         while flow.error_of(first.missing(length)) > policy.SPAN_SHARE and flow.t + length > flow.t:
             length /= 2
         flow.state.status.trial = h = length
-        with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
-            second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
-            third = self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
-            self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
+        second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
+        third = self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
+        self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
         return self.error <= 1
 
     def _rest_at(self, t: float, first: _Span, function: Function, second: _Span | None = None) -> _Span:
