@@ -121,13 +121,14 @@ def gradient_flow(
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}.")
     times = times_of(network, ts)
+    to_rest = isinstance(until, str) and until == CONVERGED
     request = _Request(
         method=method,
         rtol=None if rtol is None else _relative(rtol),
         atol=None if atol is None else positive("atol", atol),
         max_steps=None if max_steps is None else whole("max_steps", max_steps),
-        levels=() if until == CONVERGED else levels_of(until),
-        to_rest=until == CONVERGED,
+        levels=() if to_rest else levels_of(until),
+        to_rest=to_rest,
         save=save,
     )
     if request.to_rest:
