@@ -64,8 +64,9 @@ SPAN_NUMBERS = 2**26
 SPAN_SHARE = 0.02
 #: Exponential steps in a row that may be dearer than those of the loop.
 DEAR_STEPS = 6
-#: Steps after which it is asked again whether a flow has converged; and the change of each neuron, relative
-#: to its weights, that it may still make then in as much time as it has taken.
+#: Steps after which it is asked again whether a flow has converged, or sooner when its time has doubled; and
+#: the change of each neuron, relative to its weights, that it may still make then in as much time as it has
+#: taken.
 REST_AFTER = 25
 REST = 1e-6
 

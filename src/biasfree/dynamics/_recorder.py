@@ -38,6 +38,11 @@ def levels_of(until: Any) -> tuple[float, ...]:
     """The levels that the argument `until` names, in its order; none for None."""
     if until is None:
         return ()
+    if isinstance(until, str):
+        raise ValueError(
+            f"until must be a loss level or a list of them, got {until!r}; bf.gradient_flow alone takes "
+            f'until="{CONVERGED}".'
+        )
     if not isinstance(until, Sequence | np.ndarray) or isinstance(until, str) or np.ndim(until) == 0:
         return (positive("until", until),)
     if not len(until):

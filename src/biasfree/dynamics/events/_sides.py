@@ -73,7 +73,7 @@ def begin_again(flow: Flow, log: Log) -> None:
 
 def pin(flow: Flow, unit: Unit) -> None:
     """Put a unit exactly on its hyperplane; the change of θ is part of the error. Its own weights change, so
-    that no unit below is moved, unless its inputs are so small that this would be far from least."""
+    that no unit below is moved, unless they are fixed, or its inputs so small that this is far from least."""
     state, shape = flow.state, flow.shape
     place = place_of(unit, flow.field)
     z, act = float(flow.workspace.z[place]), inputs_of(flow, unit.layer, unit.ray)
@@ -81,7 +81,7 @@ def pin(flow: Flow, unit: Unit) -> None:
     square = flow.rate(unit)[2]
     if square == 0:  # it sees nothing that weights could change, and is on its hyperplane
         return
-    if size >= policy.OWN_SHARE * square:
+    if shape.train[unit.layer] and size >= policy.OWN_SHARE * square:
         weights, biases = parts_of(state.theta, shape)
         weights[unit.layer][unit.neuron] -= z / size * act[: shape.sizes[unit.layer]]
         if biases:

@@ -21,7 +21,7 @@ from biasfree.dynamics.events._deep import Deep
 from biasfree.dynamics.events._event import Log, TooManyEventsError
 from biasfree.dynamics.events._sides import branches_initially
 from biasfree.dynamics.events._two_layers import TwoLayers
-from biasfree.dynamics.network._layout import parts_of
+from biasfree.dynamics.network._layout import hyperplanes_of, parts_of
 from biasfree.dynamics.network._state import STAGES, Saves
 from biasfree.dynamics.population._field import PopulationField, fields_of
 from biasfree.dynamics.steps._exponential import Exponential, at_rest
@@ -131,6 +131,8 @@ def gradient_flow(
         to_rest=to_rest,
         save=save,
     )
+    if request.to_rest:
+        _check_method_and_data(method, data)
     if has_populations(data):
         fields = fields_of(network, data, loss=loss, l2=l2, train=train)
         found = _population_flows(fields, for_each(times, len(fields)), request)
@@ -138,6 +140,8 @@ def gradient_flow(
     problem = problem_of(network, data, loss=loss, l2=l2, train=train)
     if method == "events":
         _check_events(problem)
+    if request.to_rest and loss == "logistic" and not problem.l2:
+        _check_not_separable(problem)
     each = for_each(times, len(problem.networks))
     tasks = [partial(_flow, problem, i, ts, request) for i, ts in enumerate(each)]
     # threads do not call a function of the caller
@@ -191,6 +195,44 @@ def _check_events(problem: Problem) -> None:
         )
 
 
+def _check_method_and_data(method: str, data: Any) -> None:
+    """Refuse until="converged" where the linearized flow is not at hand."""
+    if has_populations(data):
+        raise ValueError(
+            'until="converged" needs samples, got infinite data; give a loss level, or use '
+            "population.sample(n, seed)."
+        )
+    if method == "steps":
+        raise ValueError(
+            'until="converged" needs an adaptive method, got method="steps"; use method="auto", or give a '
+            "loss level."
+        )
+
+
+def _check_not_separable(problem: Problem) -> None:
+    """Refuse until="converged" with labels that a network can separate: its outputs then grow for ever."""
+    if not all(_share_a_ray(*pair) for pair in zip(problem.networks, problem.datasets, strict=True)):
+        raise ValueError(
+            'until="converged" with loss="logistic" needs l2 > 0 or a ray from the origin with both labels: '
+            "data that a network can separate have no stationary point; give a loss level, or use "
+            "bf.long_descent."
+        )
+
+
+def _share_a_ray(network: Network, data: Dataset) -> bool:
+    """Whether samples of both labels are on one ray; with biases, at one point."""
+    targets = data.targets
+    if network.biases is None:
+        lines = hyperplanes_of(data.x)
+        key = np.sign(lines.length) * (
+            1 + lines.hyperplane
+        )  # 0 for samples at the origin, which learn nothing
+    else:
+        key = 1 + np.unique(data.x, axis=0, return_inverse=True)[1].ravel()
+    shared = [np.intersect1d(key[y > 0], key[y < 0]) for y in targets.T]
+    return any(one.any() for one in shared)
+
+
 def _population_flows(
     fields: list[PopulationField], times: list[np.ndarray], request: _Request
 ) -> list[Trajectory]:
@@ -221,6 +263,11 @@ def _flow(problem: Problem, i: int, ts: np.ndarray, request: _Request) -> Trajec
             return run.events(rtol=rtol, most_events=policy.MOST_EVENTS)
         except TooManyEventsError:
             continue
+    if request.to_rest:
+        raise UnfinishedError(
+            f"the flow has more than {policy.MOST_EVENTS} kinks that matter, and steps that pass them do not "
+            "tell where it has converged; give a loss level instead, or a larger rtol."
+        )
     return run.steps()
 
 
@@ -366,22 +413,23 @@ def _advance(
 ) -> Code:
     """Advance until the times are saved, the lowest level is reached, or `most` steps are tried."""
     flow.save_present(saves)
-    asked = flow.tried
+    asked, doubled = flow.tried, 0.0
     end = asked + most
     while (tried := flow.tried) < end:
         due = min(end - tried, kinks.prepare())
         if levels.to_rest:
             due = min(due, policy.REST_AFTER)
-            if tried >= asked:
-                asked = tried + policy.REST_AFTER
+            if tried >= asked or flow.t >= doubled:
+                asked, doubled = tried + policy.REST_AFTER, 2 * flow.t
                 levels.at_rest = at_rest(flow)
-        plain = exponential.prepare()
+        if exponential.active or tried >= exponential.due:
+            exponential.prepare()
         if flow.saved == len(saves.ts) or levels.at_rest:
             return Code.SAVED
-        if plain:
-            code = flow.run(saves, levels.next, most=int(min(due, plain)))
-        else:
+        if exponential.active:
             code = exponential.step(saves, levels.next)
+        else:
+            code = flow.run(saves, levels.next, most=int(min(due, exponential.due - tried)))
         if code == Code.PAUSED:
             continue
         if code in (Code.PENDING, Code.EVENT):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -42,43 +43,45 @@ NEAR = 1e-8
 ROUNDING = 1e-14
 #: The inner stages of the loop whose dense output has given powers 2 to 4 of the fraction of the step.
 INNER_STAGES = np.linalg.pinv(DENSE[1:, 1:-1])
+#: Where rates are positive and steps or times are too long.
+OVERFLOWING = np.errstate(over="ignore", invalid="ignore")
 
 Function: TypeAlias = Callable[[Any], Any]
 
 
+@dataclass
 class Exponential:
-    """Exponential steps of a flow, and when they are cheaper than those of the loop."""
+    """Exponential steps of a flow, and when they are cheaper than those of the loop: it is asked anew after
+    `due` steps. `active` is how many more of them may be dearer, 0 while the loop takes steps."""
 
-    def __init__(self, flow: Flow):
-        self._flow = flow
-        self._patience = policy.STIFF_AFTER[0]
-        self._due = flow.tried + self._patience
-        self._excused = 0
-        self._fastest = 0.0
+    flow: Flow
+    due: int = policy.STIFF_AFTER[0]
+    active: int = 0
+    _patience: int = policy.STIFF_AFTER[0]
+    _fastest: float = 0.0
 
-    def prepare(self) -> int:
-        """Find out, if that is due, whether the fastest rate limits the steps of the loop: the next step is
-        then exponential. Returns the number of steps of the loop until it is due again, 0 for none."""
-        flow = self._flow
+    def prepare(self) -> None:
+        """Find out whether the fastest rate limits the steps of the loop: the next step is then
+        exponential."""
+        flow = self.flow
         if flow.classes.active:
-            self._excused = 0
-            return policy.STIFF_AFTER[0]
-        if not self._excused and flow.tried >= self._due:
+            self._stop()
+        elif not self.active:
             flow.examine(flow.state.theta)
             self._fastest = _span(flow, flow.velocity, policy.FEW_PRODUCTS).fastest
             if flow.state.status.length * self._fastest >= policy.STIFF:
-                self._excused = policy.DEAR_STEPS
+                self.active = policy.DEAR_STEPS
             else:
-                self._wait()
-        return 0 if self._excused else max(1, self._due - flow.tried)
+                self._stop()
 
-    def _wait(self) -> None:
-        self._due = self._flow.tried + self._patience
+    def _stop(self) -> None:
+        self.active, self.due = 0, self.flow.tried + self._patience
         self._patience = min(2 * self._patience, policy.STIFF_AFTER[1])
 
+    @OVERFLOWING
     def step(self, saves: Saves, level: float) -> Code:
         """Take a step, or leave it under way, PENDING, if something may happen in it."""
-        flow, status = self._flow, self._flow.state.status
+        flow, status = self.flow, self.flow.state.status
         before = int(status.evaluations)
         end = float(saves.ts[flow.saved] if status.stops else saves.ts[-1])
         step = _Step(flow)
@@ -100,13 +103,14 @@ class Exponential:
         """Note the cost of a step of length h by hλ of the fastest rate; return to the loop where that would
         have cost less several times: the first steps still grow, and those after an event are short."""
         if product / STABLE * (STAGES - 1) >= evaluations:
-            self._excused, self._patience = policy.DEAR_STEPS, policy.STIFF_AFTER[0]
-            return
-        self._excused -= 1
-        if not self._excused:
-            self._wait()
+            self.active, self._patience = policy.DEAR_STEPS, policy.STIFF_AFTER[0]
+        else:
+            self.active -= 1
+            if not self.active:
+                self._stop()
 
 
+@OVERFLOWING
 def at_rest(flow: Flow) -> bool:
     """Whether the flow slows down and, linearized, would change no neuron by more than a small share of its
     weights in as much time as it has taken. A neuron that shrinks may go on to do so, if it is small."""
@@ -128,7 +132,7 @@ def at_rest(flow: Flow) -> bool:
         sizes, moves = row_norms(before), row_norms(moved)
         shrinks = row_norms(before + moved) <= sizes
         allowed = policy.REST * np.where(shrinks, np.linalg.norm(sizes), sizes)
-        if (moves > allowed).any():
+        if not (moves <= allowed).all():
             return False
     return True
 
@@ -161,7 +165,7 @@ class _Step:
     def _change_across(self) -> Float[np.ndarray, "N"]:
         """The rate of change of the velocity across curved hyperplanes that units slide along; J has only the
         part along them."""
-        flow, size = self._flow, float(np.linalg.norm(self._velocity))
+        flow, size = self._flow, _size(self._velocity)
         if (flow.constraints.layer == 0).all() or size == 0:
             return np.zeros_like(self._velocity)
         near = NEAR * float(np.linalg.norm(flow.state.theta)) / size
@@ -182,22 +186,16 @@ class _Step:
         whether it is accurate."""
         flow, first = self._flow, self._first
         self._begin(length)
-        with np.errstate(over="ignore", invalid="ignore"):  # where rates are positive and h is too large
-            while not flow.error_of(first.missing(length)) <= policy.SPAN_SHARE:
-                length /= 2
-            flow.state.status.trial = h = length
-            second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
-            third = second and self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
-            self.error = np.inf
-            if second and third:
-                self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
+        while not flow.error_of(first.missing(length)) <= policy.SPAN_SHARE and flow.t + length > flow.t:
+            length /= 2
+        flow.state.status.trial = h = length
+        second = self._rest_at(h / 2, first, lambda z: h / 2 * phi(1, h / 2 * z))
+        third = self._rest_at(h, first, lambda z: h * phi(1, h * z), second)
+        self.error = self._put_under_way(_Parts(h, first, second, third, self._bend))
         return self.error <= 1
 
-    def _rest_at(
-        self, t: float, first: _Span, function: Function, second: _Span | None = None
-    ) -> _Span | None:
-        """The span of N at f(J)F, and for the end of the step at f(J)(F + N of its middle); None where
-        numbers are not finite."""
+    def _rest_at(self, t: float, first: _Span, function: Function, second: _Span | None = None) -> _Span:
+        """The span of N at f(J)F, and for the end of the step at f(J)(F + N of its middle)."""
         flow, theta = self._flow, self._flow.state.theta
         moved = first.apply(function) + t**2 / 2 * self._bend
         driven = first.driven(function) + t * self._bend
@@ -206,8 +204,6 @@ class _Step:
         flow.examine(theta + moved)
         rest = flow.velocity - self._velocity - driven
         flow.examine(theta)
-        if not np.isfinite(rest).all():
-            return None
         return _span(flow, rest, policy.MOST_PRODUCTS, float(flow.state.status.trial))
 
     def _put_under_way(self, parts: _Parts) -> float:
@@ -232,7 +228,6 @@ class _Step:
         state.status.loose = flow.constraints.size > 0 and slack < 0
         state.status.spread = not flow.holds()
         errors = [flow.error_of(vector) for vector in (parts.error(), h * aside, parts.missing())]
-        self.errs = errors
         return max(errors) if np.isfinite(errors).all() else np.inf
 
 
@@ -306,10 +301,13 @@ class _Parts(NamedTuple):
 def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -> _Span:
     """The span of at most so many vectors, in which hφ₁(hJ)b lies but for a share of the tolerance; at the
     state examined last."""
-    size, n = float(np.linalg.norm(b)), len(b)
+    size, n = _size(b), len(b)
     most = max(1, min(most, n, policy.SPAN_NUMBERS // n))
     basis, within = np.zeros((most, n)), np.zeros((most, most))
-    basis[0] = b / max(size, np.finfo(float).tiny)
+    nothing = _Span(basis[:1], np.inf, np.zeros(1), np.ones((1, 1)), basis[0])  # no step by it is accurate
+    if not size < np.inf:
+        return nothing
+    basis[0] = b / size if size > 0 else 0.0
     for m in range(most):
         flow.state.status.evaluations += PRODUCT
         found = flow.velocity_along(basis[m])
@@ -319,6 +317,8 @@ def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -
             found -= inside @ basis[: m + 1]
             within[m, m] += inside[m]
         beyond = float(np.linalg.norm(found))
+        if not beyond < np.inf:
+            return nothing
         last = m + 1 == most or beyond <= ROUNDING * np.abs(within).max()
         if last or m in ASKED:
             span = _Span(basis[: m + 1], size, *np.linalg.eigh(within[: m + 1, : m + 1]), found)
@@ -327,6 +327,12 @@ def _span(flow: Flow, b: Float[np.ndarray, "N"], most: int, h: float = np.inf) -
         within[m, m + 1] = within[m + 1, m] = beyond
         basis[m + 1] = found / beyond
     raise AssertionError("the last span is returned")
+
+
+def _size(b: Float[np.ndarray, "N"]) -> float:
+    """|b|, also where squares under- or overflow."""
+    largest = float(np.abs(b).max())
+    return largest * float(np.linalg.norm(b / largest)) if 0 < largest < np.inf else largest
 
 
 def phi(k: int, z: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
