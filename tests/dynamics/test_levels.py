@@ -177,7 +177,7 @@ def test_a_record_with_levels_is_written_and_read():
         ([0.1, 0.0], r"until\[1\] must be positive, got 0"),
         ([0.1, None], r"until\[1\] must be a number, got None"),
         ([0.1, np.nan], r"until\[1\] must be finite"),
-        ("low", "until must be a number, got 'low'"),
+        ("low", "until must be a loss level or a list of them, got 'low'"),
         (0.0, "until must be positive, got 0"),
         ({"low": 1}, "until must be a number"),
         (np.ones((2, 2)), r"until\[0\] must be a number"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,9 +55,9 @@ class Exponential:
     `due` steps. `active` is how many more of them may be dearer, 0 while the loop takes steps."""
 
     flow: Flow
-    due: int = policy.STIFF_AFTER[0]
+    due: int = field(default_factory=lambda: policy.STIFF_AFTER[0])
     active: int = 0
-    _patience: int = policy.STIFF_AFTER[0]
+    _patience: int = field(default_factory=lambda: policy.STIFF_AFTER[0])
     _fastest: float = 0.0
 
     def prepare(self) -> None:
