@@ -113,7 +113,8 @@ class Exponential:
 @OVERFLOWING
 def at_rest(flow: Flow) -> bool:
     """Whether the flow slows down and, linearized, would change no neuron by more than a small share of its
-    weights in as much time as it has taken. A neuron that shrinks may go on to do so, if it is small."""
+    weights in as much time as it has taken. A neuron that shrinks may go on to do so, if it is small beside
+    its layer as it is or was at first."""
     if flow.classes.active:
         return False
     theta, elapsed = flow.state.theta, flow.t
@@ -128,10 +129,11 @@ def at_rest(flow: Flow) -> bool:
     if span.modes[0] ** 2 @ span.rates > 0 or flow.error_of(span.missing(elapsed)) > policy.SPAN_SHARE:
         return False
     change = span.apply(lambda z: elapsed * phi(1, elapsed * z))
-    for before, moved in zip(_neurons(theta, flow.shape), _neurons(change, flow.shape), strict=True):
+    layers = _neurons(theta, flow.shape), _neurons(change, flow.shape), flow.tolerance.floors[::2]
+    for before, moved, first in zip(*layers, strict=True):
         sizes, moves = row_norms(before), row_norms(moved)
         shrinks = row_norms(before + moved) <= sizes
-        allowed = policy.REST * np.where(shrinks, np.linalg.norm(sizes), sizes)
+        allowed = policy.REST * np.where(shrinks, np.linalg.norm(sizes) + first, sizes)
         if not (moves <= allowed).all():
             return False
     return True
